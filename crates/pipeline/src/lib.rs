@@ -1,1 +1,33 @@
-//! (to be written)
+//! The one road by which a tool runs. Read [`run`] first: nine steps, top to bottom.
+//!
+//! A tool names itself once ([`tool::Spec`]), reads through a scoped [`view::View`] and returns a [`plan::Plan`]; the
+//! road decides whether the plan is carried out, and carries it out. Every door (command line, MCP, web, agent) calls
+//! [`run::Road::run`]. Deliberately not here: what the tools do (`tools`), how notes are read and committed (`vault`).
+
+pub mod approve;
+pub mod audit;
+pub mod docs;
+pub mod grants;
+pub mod ledger;
+pub mod plan;
+pub mod refusal;
+pub mod registry;
+pub mod repeat;
+pub mod results;
+pub mod run;
+pub mod task;
+pub mod testing;
+pub mod tool;
+pub mod view;
+pub mod world;
+pub mod wrap;
+
+pub use approve::{Asker, Decision, Lifetime, Nobody, Question};
+pub use plan::{Action, Control, Edit, Output, Plan};
+pub use refusal::Refusal;
+pub use registry::{Registry, Rights};
+pub use run::{Call, Outcome, Road};
+pub use task::Task;
+pub use tool::{Effect, Group, Spec, Tool};
+pub use view::View;
+pub use world::World;

@@ -4,15 +4,24 @@
 //! Deliberately not here: models, networks, approval, audit. Plain synchronous code, useful alone.
 
 pub mod catalog;
+pub mod change;
+pub mod commit;
+pub mod disk;
 pub mod edit;
 pub mod error;
+pub mod files;
 pub mod health;
 pub mod links;
 pub mod moment;
 pub mod note;
 pub mod path;
 pub mod periodic;
+pub mod policy;
+pub mod recover;
+pub mod restore;
+pub mod store;
 pub mod watch;
 
+pub use change::Change;
 pub use error::Error;
 pub use path::{PathError, VaultFolder, VaultPath};

@@ -1,0 +1,432 @@
+//! The audit: one JSON line for every outcome, refusals and denials too. Lines are chained by hash, so that a line
+//! that was changed, removed or put in later is found. Secrets and note text are not in it.
+//!
+//! The line of an edit is also kept in the checkpoint's record, which is on disk before the vault changes: a process
+//! that dies between the commit and this file loses nothing, the next start writes the line ([`Audit::catch_up`]).
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::refusal::Refusal;
+
+/// What happened, for the record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// RFC 3339, UTC.
+    pub time: String,
+    /// The task.
+    pub task: String,
+    /// Who acted.
+    pub agent: String,
+    /// The tool.
+    pub tool: String,
+    /// How it ended.
+    pub outcome: Ended,
+    /// The reason code of a refusal or denial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Who approved or denied, and for how long: `once by terminal`, `grant 1a2b`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<String>,
+    /// The checkpoint from which it can be undone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<String>,
+    /// The paths that were to be written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// Bytes before and after, all files together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<(u64, u64)>,
+    /// The input without text and secrets.
+    pub input: Value,
+    /// How long it took.
+    pub milliseconds: u64,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ended {
+    /// With an answer.
+    Answered,
+    /// With changes on disk, or an action done.
+    Done,
+    /// With a word to the loop.
+    Steered,
+    /// Shown, not carried out (a dry run).
+    Shown,
+    /// Refused by a rule.
+    Refused,
+    /// Denied by whoever decides.
+    Denied,
+    /// Tried, and failed.
+    Failed,
+}
+
+/// A line as it stands in the file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    #[serde(flatten)]
+    entry: Entry,
+    prev: String,
+    hash: String,
+}
+
+/// The audit file of one vault.
+#[derive(Debug)]
+pub struct Audit {
+    path: PathBuf,
+    tail: Mutex<Tail>,
+}
+
+/// Where the file ended when we last looked, and the last line's hash.
+#[derive(Debug)]
+struct Tail {
+    file: File,
+    length: u64,
+    hash: String,
+}
+
+const FIRST: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+impl Audit {
+    /// Opens the audit file, making it if need be.
+    pub fn open(path: &Path) -> Result<Audit, Refusal> {
+        let file = open_file(path).map_err(|error| unusable(path, &error))?;
+        let tail = Mutex::new(Tail { file, length: 0, hash: FIRST.to_owned() });
+        Ok(Audit { path: path.to_owned(), tail })
+    }
+
+    /// Whether a line could be written now. The road asks before it does anything.
+    pub fn ready(&self) -> Result<(), Refusal> {
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.file.metadata().map_err(|error| unusable(&self.path, &error))?;
+        if rustix::fs::access(&self.path, rustix::fs::Access::WRITE_OK).is_err() {
+            return Err(unusable(&self.path, &std::io::Error::from(std::io::ErrorKind::PermissionDenied)));
+        }
+        Ok(())
+    }
+
+    /// Appends a line. Several processes take turns.
+    pub fn append(&self, entry: Entry) -> Result<(), Refusal> {
+        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.file.lock().map_err(|error| unusable(&self.path, &error))?;
+        let written = write_line(&mut tail, entry);
+        tail.file.unlock().ok();
+        written.map_err(|error| unusable(&self.path, &error))
+    }
+
+    /// Writes the lines of commits whose process died before it could. Returns how many.
+    pub fn catch_up(&self, commits: impl Iterator<Item = (String, Value)>) -> Result<usize, Refusal> {
+        let missing: Vec<(String, Value)> = {
+            let text = self.recent()?;
+            commits.filter(|(id, _)| !text.contains(&format!("\"checkpoint\":\"{id}\""))).collect()
+        };
+        let mut count = 0;
+        for (_, note) in missing {
+            if let Ok(entry) = serde_json::from_value::<Entry>(note) {
+                self.append(entry)?;
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// The end of the file, enough for the commits that could be missing.
+    fn recent(&self) -> Result<String, Refusal> {
+        const ENOUGH: u64 = 4 * 1024 * 1024;
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = &tail.file;
+        let read = |file: &mut &File| -> std::io::Result<Vec<u8>> {
+            let length = file.metadata()?.len();
+            file.seek(SeekFrom::Start(length.saturating_sub(ENOUGH)))?;
+            let mut bytes = Vec::new();
+            file.take(ENOUGH).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        let bytes = read(&mut file).map_err(|error| unusable(&self.path, &error))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The last entries, newest last.
+    pub fn last(&self, count: usize) -> Result<Vec<Entry>, Refusal> {
+        let text = self.read_all()?;
+        let lines: Vec<&str> = text.lines().collect();
+        let entries = lines.iter().rev().filter_map(|line| serde_json::from_str::<Entry>(line).ok()).take(count);
+        let mut entries: Vec<Entry> = entries.collect();
+        entries.reverse();
+        Ok(entries)
+    }
+
+    /// Reads the whole chain and says what is wrong with it, line by line.
+    pub fn verify(&self) -> Result<Verified, Refusal> {
+        let text = self.read_all()?;
+        let mut report = Verified::default();
+        let mut prev = FIRST.to_owned();
+        for (index, text) in text.lines().enumerate() {
+            report.lines += 1;
+            let number = index + 1;
+            match serde_json::from_str::<Line>(text) {
+                Err(error) => report.problems.push(format!("audit: line {number} cannot be read: {error}")),
+                Ok(line) => {
+                    if line.prev != prev {
+                        report.problems.push(format!("audit: line {number} does not follow from the line before it"));
+                    }
+                    if line.hash != chain(&line.prev, &line.entry) {
+                        report.problems.push(format!("audit: line {number} was changed"));
+                    }
+                    prev = line.hash;
+                }
+            }
+        }
+        if !text.is_empty() && !text.ends_with('\n') {
+            report.problems.push("audit: the last line is cut off; the next write puts it right".to_owned());
+        }
+        Ok(report)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "our own file, outside the vault")]
+    fn read_all(&self) -> Result<String, Refusal> {
+        let bytes = std::fs::read(&self.path).map_err(|error| unusable(&self.path, &error))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// What `verify` found.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
+pub struct Verified {
+    /// Lines read.
+    pub lines: usize,
+    /// What is wrong.
+    pub problems: Vec<String>,
+}
+
+fn write_line(tail: &mut Tail, entry: Entry) -> std::io::Result<()> {
+    let length = tail.file.metadata()?.len();
+    if length != tail.length {
+        tail.hash = last_hash(&tail.file, length)?;
+    }
+    let hash = chain(&tail.hash, &entry);
+    let line = Line { entry, prev: std::mem::replace(&mut tail.hash, hash.clone()), hash };
+    let mut text = serde_json::to_vec(&line)?;
+    text.push(b'\n');
+    if ends_cut_off(&tail.file, length)? {
+        text.insert(0, b'\n');
+    }
+    let mut file = &tail.file;
+    file.seek(SeekFrom::End(0))?;
+    if let Err(error) = file.write_all(&text) {
+        // Half a line would look like tampering; cut it off again and forget what we knew.
+        tail.file.set_len(length).ok();
+        tail.length = u64::MAX;
+        return Err(error);
+    }
+    tail.length = length + text.len() as u64;
+    Ok(())
+}
+
+fn ends_cut_off(mut file: &File, length: u64) -> std::io::Result<bool> {
+    if length == 0 {
+        return Ok(false);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::Start(length - 1))?;
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
+}
+
+/// The hash of the last whole line; other processes may have written since.
+fn last_hash(mut file: &File, length: u64) -> std::io::Result<String> {
+    let mut window: u64 = 64 * 1024;
+    loop {
+        let start = length.saturating_sub(window);
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        file.take(length - start).read_to_end(&mut bytes)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let whole = if start == 0 { &text[..] } else { text.split_once('\n').map_or("", |(_, rest)| rest) };
+        let last = whole.lines().rev().find_map(|line| serde_json::from_str::<Line>(line).ok());
+        match last {
+            Some(line) => return Ok(line.hash),
+            None if start == 0 => return Ok(FIRST.to_owned()),
+            None => window *= 8,
+        }
+    }
+}
+
+fn chain(prev: &str, entry: &Entry) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(prev.as_bytes());
+    hasher.update(&serde_json::to_vec(entry).unwrap_or_default());
+    hasher.finalize().to_hex().to_string()
+}
+
+#[expect(clippy::disallowed_methods, reason = "our own file, outside the vault")]
+fn open_file(path: &Path) -> std::io::Result<File> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    File::options().create(true).truncate(false).read(true).write(true).open(path)
+}
+
+fn unusable(path: &Path, error: &std::io::Error) -> Refusal {
+    Refusal::new(
+        "audit_unavailable",
+        format!("the audit cannot be written: {error}"),
+        format!("nothing runs without it; check {}", path.display()),
+    )
+}
+
+/// The input as it may be written down: paths, numbers and choices; other texts only by their length.
+pub fn redact(input: &Value) -> Value {
+    redact_below(input, "", 0)
+}
+
+/// Keys whose values name a thing and are not a text that somebody wrote.
+const NAMES: [&str; 22] = [
+    "path", "paths", "source", "destination", "from", "to", "folder", "output_path", "files", "id", "checkpoint", "task",
+    "mode", "direction", "match", "operation", "type", "scope", "period", "date", "format", "action",
+];
+const DEEPEST: usize = 4;
+
+fn redact_below(value: &Value, key: &str, depth: usize) -> Value {
+    match value {
+        _ if depth > DEEPEST => Value::String("[…]".to_owned()),
+        Value::String(text) if NAMES.contains(&key) => Value::String(scrub(text)),
+        Value::String(text) => Value::String(format!("[{} chars]", text.chars().count())),
+        Value::Array(list) => Value::Array(list.iter().map(|item| redact_below(item, key, depth + 1)).collect()),
+        Value::Object(map) => Value::Object(
+            map.iter().map(|(key, value)| (scrub(key), redact_below(value, key, depth + 1))).collect::<Map<_, _>>(),
+        ),
+        other => other.clone(),
+    }
+}
+
+static SECRET: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)(bearer\s+[\w.~+/=-]{8,}|\bsk-[\w-]{8,}|\bxox[a-z]-[\w-]{8,}|\bgh[a-z]_\w{16,}|\bgithub_pat_\w{16,}|\bAKIA[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\beyJ[\w-]{8,}\.[\w-]{8,}|://[^/@\s]+@)",
+    )
+    .ok()
+});
+
+/// Takes what looks like a key out of a name, and cuts it to a length that a log can bear.
+fn scrub(text: &str) -> String {
+    let short: String = text.chars().take(500).collect();
+    match &*SECRET {
+        Some(secret) => secret.replace_all(&short, "[redacted]").into_owned(),
+        None => format!("[{} chars]", text.chars().count()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn entry(tool: &str) -> Entry {
+        Entry {
+            time: "2026-01-01T00:00:00Z".into(),
+            task: "t".into(),
+            agent: "cli".into(),
+            tool: tool.into(),
+            outcome: Ended::Answered,
+            reason: None,
+            approval: None,
+            checkpoint: None,
+            paths: vec![],
+            bytes: None,
+            input: json!({}),
+            milliseconds: 1,
+        }
+    }
+
+    fn audit() -> (tempfile::TempDir, Audit) {
+        let folder = tempfile::tempdir().unwrap();
+        let audit = Audit::open(&folder.path().join("audit.jsonl")).unwrap();
+        (folder, audit)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a test tampers with the file")]
+    fn tamper(audit: &Audit, with: impl Fn(String) -> String) {
+        let text = std::fs::read_to_string(&audit.path).unwrap();
+        std::fs::write(&audit.path, with(text)).unwrap();
+    }
+
+    #[test]
+    fn a_whole_chain_verifies_also_when_two_processes_write() {
+        let (_folder, one) = audit();
+        let two = Audit::open(&one.path).unwrap();
+        for n in 0..20 {
+            if n % 3 == 0 { &two } else { &one }.append(entry(&format!("tool{n}"))).unwrap();
+        }
+        assert_eq!(one.verify().unwrap(), Verified { lines: 20, problems: vec![] });
+        assert_eq!(one.last(2).unwrap().iter().map(|e| e.tool.as_str()).collect::<Vec<_>>(), ["tool18", "tool19"]);
+    }
+
+    #[test]
+    fn a_changed_a_removed_and_an_inserted_line_are_named() {
+        for (what, change, expected) in [
+            ("changed", (|text: String| text.replacen("tool1", "tool7", 1)) as fn(String) -> String, "line 2 was changed"),
+            ("removed", |text| text.lines().enumerate().filter(|(n, _)| *n != 1).map(|(_, l)| format!("{l}\n")).collect(),
+                "line 2 does not follow"),
+            ("garbled", |text| text.replacen("{\"time\"", "{\"ti", 1), "line 1 cannot be read"),
+        ] {
+            let (_folder, audit) = audit();
+            (0..4).for_each(|n| audit.append(entry(&format!("tool{n}"))).unwrap());
+            tamper(&audit, change);
+            let problems = audit.verify().unwrap().problems;
+            assert!(problems.iter().any(|p| p.contains(expected)), "{what}: {problems:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_by_a_crash_does_not_swallow_the_next() {
+        let (_folder, audit) = audit();
+        (0..3).for_each(|n| audit.append(entry(&format!("tool{n}"))).unwrap());
+        tamper(&audit, |text| text[..text.len() - 20].to_owned());
+        let again = Audit::open(&audit.path).unwrap();
+        again.append(entry("after")).unwrap();
+        assert_eq!(again.last(1).unwrap()[0].tool, "after");
+    }
+
+    #[test]
+    fn a_commit_without_its_line_gets_it_at_the_next_start_and_only_once() {
+        let (_folder, audit) = audit();
+        let note = serde_json::to_value(Entry { checkpoint: Some("abc".into()), ..entry("write_file") }).unwrap();
+        let commits = || [("abc".to_owned(), note.clone())].into_iter();
+        assert_eq!(audit.catch_up(commits()).unwrap(), 1);
+        assert_eq!(audit.catch_up(commits()).unwrap(), 0);
+        assert_eq!(audit.last(9).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn secrets_and_note_text_are_not_written_down() {
+        let input = json!({
+            "path": "Notes/sk-abcdefghijklmnop.md",
+            "content": "my diary",
+            "old_str": "x",
+            "updates": {"password": "hunter2", "n": 3},
+            "tags": ["private"],
+            "source": "https://user:pass@host/x",
+            "deep": {"a": {"b": {"c": {"d": {"e": "f"}}}}}
+        });
+        let shown = redact(&input).to_string();
+        for secret in ["diary", "hunter2", "sk-abc", "private", "user:pass", "\"f\""] {
+            assert!(!shown.contains(secret), "{secret} in {shown}");
+        }
+        assert!(shown.contains("\"content\":\"[8 chars]\""), "{shown}");
+        assert!(shown.contains("\"n\":3"));
+    }
+
+    #[test]
+    fn an_audit_that_cannot_be_opened_is_a_refusal() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Audit::open(folder.path()).unwrap_err().reason, "audit_unavailable");
+    }
+}

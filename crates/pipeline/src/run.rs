@@ -1,0 +1,568 @@
+//! The road: nine steps, the same for every tool and every door.
+//!
+//! find · validate · repeat · plan · policy · approve · checkpoint · carry out · audit. Whatever goes wrong on the way,
+//! the vault is as it was and the audit says so. Steps 7 and 8 are one durable commit in `vault::commit`.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::Serialize;
+use serde_json::Value;
+use vault::change::written;
+use vault::commit::Commit;
+use vault::policy::Scope;
+use vault::{Change, Vault, VaultPath};
+
+use crate::approve::{Asker, Decision, Lifetime, Question, Rule};
+use crate::audit::{Audit, Ended, Entry, redact};
+use crate::grants::{Grant, Grants, Who};
+use crate::plan::{Action, Control, Edit, Leaves, Output, Plan};
+use crate::refusal::Refusal;
+use crate::registry::Registry;
+use crate::task::Task;
+use crate::tool::{AnyTool, Effect};
+use crate::view::View;
+use crate::world::World;
+
+/// The one road. It owns the vault; nobody else can change it.
+pub struct Road {
+    vault: Vault,
+    /// All tools.
+    pub registry: Registry,
+    /// Standing grants.
+    pub grants: Grants,
+    /// The audit.
+    pub audit: Audit,
+    world: Box<dyn World>,
+}
+
+/// A tool named with its input.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// The tool.
+    pub tool: String,
+    /// Its input.
+    pub input: Value,
+    /// Whether to carry it out or only to show what would happen.
+    pub run: Run,
+}
+
+/// For real, or only shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Run {
+    /// Carry it out.
+    Real,
+    /// Stop before the approval and show the changes.
+    Dry,
+}
+
+impl Call {
+    /// A call to be carried out.
+    pub fn new(tool: impl Into<String>, input: Value) -> Call {
+        Call { tool: tool.into(), input, run: Run::Real }
+    }
+
+    /// The same, only to be shown.
+    #[must_use]
+    pub fn dry(mut self) -> Call {
+        self.run = Run::Dry;
+        self
+    }
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// With an answer.
+    Answered(Output),
+    /// With changes on disk, undoable by the checkpoint; or with an action done (no checkpoint).
+    Done {
+        /// What the tool says.
+        output: Output,
+        /// What was changed.
+        changes: Vec<Change>,
+        /// From what it can be undone.
+        checkpoint: Option<String>,
+    },
+    /// With a word to the loop.
+    Steered(Control, Output),
+    /// Not carried out: this is what it would have changed.
+    Shown {
+        /// One line.
+        summary: String,
+        /// The changes.
+        changes: Vec<Change>,
+    },
+    /// Not carried out, by a rule or because it failed.
+    Refused(Refusal),
+    /// Not carried out, by whoever decides.
+    Denied(Refusal),
+}
+
+impl Outcome {
+    /// The refusal or denial, if it was one.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Outcome::Refused(refusal) | Outcome::Denied(refusal) => Some(refusal),
+            _ => None,
+        }
+    }
+
+    /// What the tool says, if it got that far.
+    pub fn output(&self) -> Option<&Output> {
+        match self {
+            Outcome::Answered(output) | Outcome::Done { output, .. } | Outcome::Steered(_, output) => Some(output),
+            Outcome::Shown { .. } | Outcome::Refused(_) | Outcome::Denied(_) => None,
+        }
+    }
+}
+
+/// What the audit should say about a call, gathered on the way.
+#[derive(Debug, Default)]
+struct Story {
+    approval: Option<String>,
+    paths: Vec<String>,
+    bytes: Option<(u64, u64)>,
+    audited: bool,
+}
+
+impl Road {
+    /// Builds the road over a vault. Lines that an earlier process could not write any more are written now.
+    pub fn new(vault: Vault, registry: Registry, grants: Grants, audit: Audit, world: Box<dyn World>) -> Result<Road, Refusal> {
+        audit.catch_up(vault.commits_with_notes().into_iter())?;
+        Ok(Road { vault, registry, grants, audit, world })
+    }
+
+    /// Runs one call. Always answers, always audits.
+    pub async fn run(&self, task: &Task, call: Call, asker: &dyn Asker) -> Outcome {
+        if let Err(refusal) = self.audit.ready() {
+            return Outcome::Refused(refusal);
+        }
+        let start = Instant::now();
+        let mut story = Story::default();
+        let (tool, input) = (call.tool.clone(), redact(&call.input));
+        let outcome = match self.walk(task, call, asker, &mut story, &start).await {
+            Ok(outcome) => outcome,
+            Err(refusal) if refusal.reason == "denied" => Outcome::Denied(refusal),
+            Err(refusal) => Outcome::Refused(refusal),
+        };
+        if let Some(output) = outcome.output() {
+            task.ledger.record(output);
+        }
+        if story.audited {
+            return outcome;
+        }
+        // 9. audit: refusals and denials too. An answer that cannot be written down is not given.
+        match self.audit.append(self.entry(task, &tool, input, &outcome, &story, &start)) {
+            Ok(()) => outcome,
+            Err(refusal) => Outcome::Refused(refusal),
+        }
+    }
+
+    async fn walk(
+        &self,
+        task: &Task,
+        mut call: Call,
+        asker: &dyn Asker,
+        story: &mut Story,
+        start: &Instant,
+    ) -> Result<Outcome, Refusal> {
+        // 1. find: under this agent's rights.
+        let tool = self.find(task, &call.tool)?;
+        let scope = Scope::new(task.limits.clone(), self.vault.rules()?);
+        loop {
+            // 3. repeat: before the work, not after it. (2, validation, is the first thing that `plan` does.)
+            task.repetition.check(&call.tool, &call.input)?;
+            // 2. validate, 4. plan: through a view that hides what may not be read.
+            let view = self.view(task, &scope);
+            let plan = tool.plan(call.input.clone(), &view)?.await?;
+            drop(view);
+            if !tool.spec().effect.allows(&plan) {
+                return Err(broken_promise(&*tool));
+            }
+            let edited = match plan {
+                Plan::Answer(output) => {
+                    task.repetition.record(&call.tool, &call.input);
+                    return Ok(Outcome::Answered(output));
+                }
+                Plan::Steer(control, output) => {
+                    let Control::Activate { tools } = &control;
+                    task.activate(tools);
+                    task.repetition.record(&call.tool, &call.input);
+                    return Ok(Outcome::Steered(control, output));
+                }
+                Plan::Edit(edit) => match self.approve_edit(task, &scope, &call, &edit, asker, story).await? {
+                    Approved::Yes => return self.carry_out_edit(task, &call, edit, story, start),
+                    Approved::OnlyShow => {
+                        return Ok(Outcome::Shown { summary: edit.summary, changes: edit.changes });
+                    }
+                    Approved::Edited(input) => input,
+                },
+                Plan::Act(action) => match self.approve_act(task, &call, &action, asker, story).await? {
+                    Approved::Yes => return self.carry_out_act(task, &call, action).await,
+                    Approved::OnlyShow => {
+                        return Ok(Outcome::Shown { summary: action.summary, changes: Vec::new() });
+                    }
+                    Approved::Edited(input) => input,
+                },
+            };
+            call.input = edited;
+        }
+    }
+
+    /// Step 1.
+    fn find(&self, task: &Task, name: &str) -> Result<Arc<dyn AnyTool>, Refusal> {
+        let tool = self.registry.find(name, &task.rights)?;
+        if tool.spec().deferred && !task.is_active(name) {
+            return Err(Refusal::new(
+                "tool_deferred",
+                format!("`{name}` is deferred: its schema was not shown in this task"),
+                format!("call find_tool with \"{name}\" first"),
+            ));
+        }
+        Ok(tool)
+    }
+
+    /// Steps 5 and 6 for an edit.
+    async fn approve_edit(
+        &self,
+        task: &Task,
+        scope: &Scope,
+        call: &Call,
+        edit: &Edit,
+        asker: &dyn Asker,
+        story: &mut Story,
+    ) -> Result<Approved, Refusal> {
+        let paths: Vec<&VaultPath> = written(&edit.changes).into_iter().collect();
+        story.paths = paths.iter().map(ToString::to_string).collect();
+        story.bytes = Some(total_bytes(&edit.changes));
+        // 5. policy: every path of the edit.
+        for path in &paths {
+            self.check_path(scope, path)?;
+        }
+        if call.run == Run::Dry {
+            return Ok(Approved::OnlyShow);
+        }
+        // 6. approve.
+        let rule = Rule::covering(&call.tool, &paths, None);
+        let question = Question {
+            tool: &call.tool,
+            input: &call.input,
+            summary: &edit.summary,
+            changes: &edit.changes,
+            target: None,
+            warning: None,
+            legs: task.ledger.legs(),
+            rule,
+        };
+        self.ask(task, asker, &paths, question, story).await
+    }
+
+    /// Steps 5 and 6 for an action.
+    async fn approve_act(
+        &self,
+        task: &Task,
+        call: &Call,
+        action: &Action,
+        asker: &dyn Asker,
+        story: &mut Story,
+    ) -> Result<Approved, Refusal> {
+        if call.run == Run::Dry {
+            return Ok(Approved::OnlyShow);
+        }
+        let question = Question {
+            tool: &call.tool,
+            input: &call.input,
+            summary: &action.summary,
+            changes: &[],
+            target: Some(&action.target),
+            warning: task.ledger.warning(action.leaves),
+            legs: task.ledger.legs(),
+            rule: Rule::covering(&call.tool, &[], Some(&action.target)),
+        };
+        self.ask(task, asker, &[], question, story).await
+    }
+
+    /// Step 6: a grant that covers it, or whoever decides. What completes the third leg always needs a person.
+    async fn ask(
+        &self,
+        task: &Task,
+        asker: &dyn Asker,
+        paths: &[&VaultPath],
+        question: Question<'_>,
+        story: &mut Story,
+    ) -> Result<Approved, Refusal> {
+        let who = Who { task: &task.id, session: &task.session, now_ms: self.now_ms() };
+        if question.warning.is_none()
+            && let Some(grant) = self.grants.covering(question.tool, paths, question.target, &who)
+        {
+            story.approval = Some(format!("grant {}", grant.id));
+            return Ok(Approved::Yes);
+        }
+        if let (Some(warning), false) = (&question.warning, asker.is_person()) {
+            return Err(denied("a person must decide this", warning).with("legs", question.legs));
+        }
+        match asker.ask(&question).await {
+            Decision::Yes(lifetime) => {
+                story.approval = Some(format!("{} by {}", name(lifetime), asker.name()));
+                if lifetime != Lifetime::Once {
+                    self.grants.add(self.grant(task, question.rule, lifetime)?)?;
+                }
+                Ok(Approved::Yes)
+            }
+            Decision::Edited(input) => {
+                story.approval = Some(format!("edited by {}", asker.name()));
+                Ok(Approved::Edited(input))
+            }
+            Decision::No { reason } => {
+                story.approval = Some(format!("denied by {}", asker.name()));
+                let reason = reason.unwrap_or_else(|| "the user said no".to_owned());
+                Err(denied(&format!("`{}` was not approved: {reason}", question.tool), "ask the user what they want instead"))
+            }
+        }
+    }
+
+    /// Steps 7 and 8 for an edit: checkpoint and commit in one, audited in the same record.
+    fn carry_out_edit(
+        &self,
+        task: &Task,
+        call: &Call,
+        edit: Edit,
+        story: &mut Story,
+        start: &Instant,
+    ) -> Result<Outcome, Refusal> {
+        if edit.changes.is_empty() {
+            return Ok(Outcome::Answered(edit.output));
+        }
+        let id = self.world.id()?;
+        let mut entry = self.entry(task, &call.tool, redact(&call.input), &Outcome::Answered(Output::default()), story, start);
+        entry.outcome = Ended::Done;
+        entry.checkpoint = Some(id.clone());
+        let note = serde_json::to_value(&entry).unwrap_or(Value::Null);
+        self.vault.commit(&Commit {
+            changes: &edit.changes,
+            task: &task.id,
+            tool: &call.tool,
+            time_ms: self.now_ms(),
+            note: Some(note),
+            id: id.clone(),
+        })?;
+        task.repetition.record(&call.tool, &call.input);
+        entry.milliseconds = elapsed(start);
+        // The line is in the checkpoint already; if it cannot be written here, the next start writes it.
+        self.audit.append(entry).ok();
+        story.audited = true;
+        Ok(Outcome::Done { output: edit.output, changes: edit.changes, checkpoint: Some(id) })
+    }
+
+    /// Step 8 for an action.
+    async fn carry_out_act(&self, task: &Task, call: &Call, action: Action) -> Result<Outcome, Refusal> {
+        if action.leaves == Leaves::Something {
+            task.ledger.record_sent();
+        }
+        let output = action.fire().await?;
+        task.repetition.record(&call.tool, &call.input);
+        Ok(Outcome::Done { output, changes: Vec::new(), checkpoint: None })
+    }
+
+    /// Runs the calls of one reply: neighbouring reads together, everything else in its turn. Answers in order.
+    pub async fn run_all(self: &Arc<Road>, task: &Arc<Task>, calls: Vec<Call>, asker: Arc<dyn Asker>) -> Vec<Outcome> {
+        let mut outcomes = Vec::with_capacity(calls.len());
+        let mut reads = Vec::new();
+        for call in calls {
+            if self.only_answers(task, &call) {
+                reads.push(self.spawn(task, call, &asker));
+                continue;
+            }
+            finish(&mut reads, &mut outcomes).await;
+            outcomes.push(self.run(task, call, &*asker).await);
+        }
+        finish(&mut reads, &mut outcomes).await;
+        outcomes
+    }
+
+    fn only_answers(&self, task: &Task, call: &Call) -> bool {
+        self.registry.find(&call.tool, &task.rights).is_ok_and(|tool| tool.spec().effect == Effect::Answers)
+    }
+
+    /// Reads are plain code that keeps a core busy, so each gets a thread of its own.
+    fn spawn(self: &Arc<Road>, task: &Arc<Task>, call: Call, asker: &Arc<dyn Asker>) -> tokio::task::JoinHandle<Outcome> {
+        let (road, task, asker) = (Arc::clone(self), Arc::clone(task), Arc::clone(asker));
+        let handle = tokio::runtime::Handle::current();
+        tokio::task::spawn_blocking(move || handle.block_on(road.run(&task, call, &*asker)))
+    }
+
+    fn view<'v>(&'v self, task: &'v Task, scope: &'v Scope) -> View<'v> {
+        View::new(self.vault.view(scope), self.world.now(), &self.registry, &task.rights, &task.results)
+    }
+
+    fn check_path(&self, scope: &Scope, path: &VaultPath) -> Result<(), Refusal> {
+        scope.check_write(path).map_err(|denial| {
+            let allowed = scope.writable();
+            let hint = match allowed.as_slice() {
+                [] => "nothing may be written in this mode".to_owned(),
+                some => format!("writable: {}", some.join(", ")),
+            };
+            Refusal::new("path_forbidden", format!("`{path}` may not be written ({})", denial.subreason()), hint)
+                .with("path", path)
+                .with("op", "write")
+                .with("subreason", denial.subreason())
+                .with("activeScope", allowed)
+        })
+    }
+
+    fn grant(&self, task: &Task, rule: Rule, lifetime: Lifetime) -> Result<Grant, Refusal> {
+        let holder = match lifetime {
+            Lifetime::Task => Some(task.id.clone()),
+            Lifetime::Session => Some(task.session.clone()),
+            Lifetime::Once | Lifetime::Always => None,
+        };
+        Ok(Grant { id: self.world.id()?, rule, lifetime, holder, given_ms: self.now_ms(), expires_ms: None })
+    }
+
+    fn entry(&self, task: &Task, tool: &str, input: Value, outcome: &Outcome, story: &Story, start: &Instant) -> Entry {
+        let ended = match outcome {
+            Outcome::Answered(_) => Ended::Answered,
+            Outcome::Done { .. } => Ended::Done,
+            Outcome::Steered(..) => Ended::Steered,
+            Outcome::Shown { .. } => Ended::Shown,
+            Outcome::Denied(_) => Ended::Denied,
+            Outcome::Refused(refusal) if matches!(refusal.reason.as_ref(), "io" | "stale" | "store_damaged" | "timeout") => {
+                Ended::Failed
+            }
+            Outcome::Refused(_) => Ended::Refused,
+        };
+        Entry {
+            time: self.world.now().timestamp().to_string(),
+            task: task.id.clone(),
+            agent: task.agent.clone(),
+            tool: tool.chars().take(64).collect(),
+            outcome: ended,
+            reason: outcome.refusal().map(|refusal| refusal.reason.to_string()),
+            approval: story.approval.clone(),
+            checkpoint: None,
+            paths: story.paths.clone(),
+            bytes: story.bytes,
+            input,
+            milliseconds: elapsed(start),
+        }
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.world.now().timestamp().as_millisecond()
+    }
+
+    /// The vault's keeper, for doors that check or tidy the store. Its files are changed by `run` alone.
+    pub fn vault(&self) -> &Vault {
+        &self.vault
+    }
+}
+
+/// What step 6 came to.
+enum Approved {
+    Yes,
+    OnlyShow,
+    Edited(Value),
+}
+
+async fn finish(reads: &mut Vec<tokio::task::JoinHandle<Outcome>>, outcomes: &mut Vec<Outcome>) {
+    for read in reads.drain(..) {
+        outcomes.push(read.await.unwrap_or_else(|_| {
+            Outcome::Refused(Refusal::new("internal", "the tool broke down", "this is a fault of Verger; please report it"))
+        }));
+    }
+}
+
+fn broken_promise(tool: &dyn AnyTool) -> Refusal {
+    let spec = tool.spec();
+    Refusal::new(
+        "plan_not_allowed",
+        format!("`{}` declared that it {}, but planned something else", spec.name, spec.effect.name()),
+        "nothing was done; this is a fault of the tool",
+    )
+}
+
+fn denied(message: &str, hint: &str) -> Refusal {
+    Refusal::new("denied", message, hint)
+}
+
+fn name(lifetime: Lifetime) -> &'static str {
+    match lifetime {
+        Lifetime::Once => "once",
+        Lifetime::Task => "for the task",
+        Lifetime::Session => "for the session",
+        Lifetime::Always => "always",
+    }
+}
+
+fn total_bytes(changes: &[Change]) -> (u64, u64) {
+    changes.iter().map(Change::sizes).fold((0, 0), |sum, (before, after)| (sum.0 + before as u64, sum.1 + after as u64))
+}
+
+fn elapsed(start: &Instant) -> u64 {
+    u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The answer as JSON, for `--json` and `verger tool`.
+#[derive(Serialize)]
+pub struct OutcomeJson<'o> {
+    ok: bool,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'o str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<&'o Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoint: Option<&'o str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Vec<ChangeJson>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'o Refusal>,
+}
+
+/// A change, told to a program.
+#[derive(Serialize)]
+struct ChangeJson {
+    path: String,
+    headline: String,
+    bytes_before: usize,
+    bytes_after: usize,
+    lines_added: usize,
+    lines_removed: usize,
+}
+
+impl<'o> From<&'o Outcome> for OutcomeJson<'o> {
+    fn from(outcome: &'o Outcome) -> OutcomeJson<'o> {
+        let (name, changes, checkpoint) = match outcome {
+            Outcome::Answered(_) => ("answered", None, None),
+            Outcome::Done { changes, checkpoint, .. } => ("done", Some(changes), checkpoint.as_deref()),
+            Outcome::Steered(..) => ("steered", None, None),
+            Outcome::Shown { changes, .. } => ("shown", Some(changes), None),
+            Outcome::Refused(_) => ("refused", None, None),
+            Outcome::Denied(_) => ("denied", None, None),
+        };
+        OutcomeJson {
+            ok: outcome.refusal().is_none(),
+            outcome: name,
+            text: outcome.output().map(|output| output.text.as_str()),
+            data: outcome.output().map(|output| &output.data),
+            checkpoint,
+            changes: changes.map(|changes| changes.iter().map(ChangeJson::from).collect()),
+            error: outcome.refusal(),
+        }
+    }
+}
+
+impl From<&Change> for ChangeJson {
+    fn from(change: &Change) -> ChangeJson {
+        let ((before, after), (added, removed)) = (change.sizes(), change.lines());
+        ChangeJson {
+            path: change.path().to_string(),
+            headline: change.headline(),
+            bytes_before: before,
+            bytes_after: after,
+            lines_added: added,
+            lines_removed: removed,
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! One task: a conversation, a command, a scheduled run. What the road must remember between its calls.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use vault::policy::Limits;
+
+use crate::ledger::Ledger;
+use crate::registry::Rights;
+use crate::repeat::Repetition;
+use crate::results::Results;
+
+/// A task and all that belongs to it.
+#[derive(Debug)]
+pub struct Task {
+    /// Its name; checkpoints carry it, so that a whole task can be undone.
+    pub id: String,
+    /// The session (one run of the program) in which it happens.
+    pub session: String,
+    /// Who acts: an agent's slug, `cli`, an MCP client's name.
+    pub agent: String,
+    /// What it may call.
+    pub rights: Rights,
+    /// Where it may read and write, within the vault's own rules.
+    pub limits: Limits,
+    /// The three legs.
+    pub ledger: Ledger,
+    /// Its last calls.
+    pub repetition: Repetition,
+    /// Its long results.
+    pub results: Results,
+    active: Mutex<BTreeSet<String>>,
+}
+
+impl Task {
+    /// A new task with all rights.
+    pub fn new(id: impl Into<String>, session: impl Into<String>, agent: impl Into<String>) -> Task {
+        Task {
+            id: id.into(),
+            session: session.into(),
+            agent: agent.into(),
+            rights: Rights::all(),
+            limits: Limits::default(),
+            ledger: Ledger::default(),
+            repetition: Repetition::default(),
+            results: Results::default(),
+            active: Mutex::new(BTreeSet::new()),
+        }
+    }
+
+    /// Makes deferred tools callable in this task.
+    pub fn activate(&self, tools: &[String]) {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).extend(tools.iter().cloned());
+    }
+
+    /// Whether a deferred tool was made callable.
+    pub fn is_active(&self, tool: &str) -> bool {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).contains(tool)
+    }
+}

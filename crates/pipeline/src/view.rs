@@ -1,0 +1,58 @@
+//! What a tool sees while it plans: the vault through its agent's scope, the time, the tools it may ask about,
+//! and the long results of its task. Only the road makes one.
+
+use std::ops::Deref;
+
+use jiff::Zoned;
+
+use crate::registry::{Listing, Registry, Rights};
+use crate::results::Results;
+
+/// A tool's window on the world.
+pub struct View<'v> {
+    vault: vault::View<'v>,
+    now: Zoned,
+    registry: &'v Registry,
+    rights: &'v Rights,
+    results: &'v Results,
+}
+
+impl<'v> View<'v> {
+    /// Private to the road: a tool can narrow what it was given, never make its own.
+    pub(crate) fn new(
+        vault: vault::View<'v>,
+        now: Zoned,
+        registry: &'v Registry,
+        rights: &'v Rights,
+        results: &'v Results,
+    ) -> View<'v> {
+        View { vault, now, registry, rights, results }
+    }
+
+    /// The time, in the user's zone.
+    pub fn now(&self) -> &Zoned {
+        &self.now
+    }
+
+    /// The tools that this agent may call, deferred ones included.
+    pub fn tools(&self) -> Vec<Listing> {
+        self.registry.list(self.rights)
+    }
+
+    /// Long results of this task.
+    pub fn results(&self) -> &Results {
+        self.results
+    }
+
+    /// The vault, as far as this agent may see it.
+    pub fn vault(&self) -> &vault::View<'v> {
+        &self.vault
+    }
+}
+
+impl<'v> Deref for View<'v> {
+    type Target = vault::View<'v>;
+    fn deref(&self) -> &vault::View<'v> {
+        &self.vault
+    }
+}

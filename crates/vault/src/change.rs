@@ -1,0 +1,212 @@
+//! A change to the vault, not yet made: what a tool's plan consists of.
+//!
+//! Everything that the road needs falls out of it: the paths for the policy, the diff for whoever approves, the
+//! before-images for the checkpoint, the sizes for the answer.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use similar::TextDiff;
+
+use crate::path::VaultPath;
+
+/// A file's bytes, shared.
+pub type Bytes = Arc<[u8]>;
+
+/// One change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A file that is not there yet.
+    Create {
+        /// Where.
+        path: VaultPath,
+        /// Its bytes.
+        after: Bytes,
+        /// Permissions and time to give it, for restores.
+        stamp: Option<Stamp>,
+    },
+    /// New bytes for a file that is there.
+    Replace {
+        /// Where.
+        path: VaultPath,
+        /// What the plan was made from; anything else on disk is stale.
+        before: Bytes,
+        /// What it becomes.
+        after: Bytes,
+        /// Permissions and time to give it, for restores.
+        stamp: Option<Stamp>,
+    },
+    /// A file that goes for good (its bytes stay in the checkpoint).
+    Delete {
+        /// Where.
+        path: VaultPath,
+        /// What the plan was made from.
+        before: Bytes,
+    },
+    /// A file or folder that gets another path and keeps its bytes.
+    Move {
+        /// From where.
+        from: VaultPath,
+        /// To where; nothing may be there.
+        to: VaultPath,
+        /// Whether one of the two lies in the vault's trash, which only Verger itself writes.
+        trash: Trash,
+    },
+    /// A folder that is not there yet.
+    MakeFolder {
+        /// Where.
+        path: VaultPath,
+    },
+    /// A folder that holds nothing.
+    RemoveFolder {
+        /// Where.
+        path: VaultPath,
+    },
+}
+
+/// Whether a move goes through the trash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trash {
+    /// An ordinary move.
+    No,
+    /// Into the trash: a delete that can be seen in the vault.
+    Into,
+    /// Out of the trash: such a delete taken back.
+    OutOf,
+}
+
+/// What a restored file gets back besides its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Stamp {
+    /// Permission bits.
+    pub permissions: u32,
+    /// Last change, nanoseconds since 1970.
+    pub modified_ns: i64,
+}
+
+impl Change {
+    /// A new file.
+    pub fn create(path: VaultPath, after: impl Into<Vec<u8>>) -> Change {
+        Change::Create { path, after: after.into().into(), stamp: None }
+    }
+
+    /// New bytes for a file.
+    pub fn replace(path: VaultPath, before: impl Into<Vec<u8>>, after: impl Into<Vec<u8>>) -> Change {
+        Change::Replace { path, before: before.into().into(), after: after.into().into(), stamp: None }
+    }
+
+    /// The path that people would name: where the thing is afterwards, or was.
+    pub fn path(&self) -> &VaultPath {
+        match self {
+            Change::Create { path, .. }
+            | Change::Replace { path, .. }
+            | Change::Delete { path, .. }
+            | Change::MakeFolder { path }
+            | Change::RemoveFolder { path } => path,
+            Change::Move { from, to, trash } => if *trash == Trash::Into { from } else { to },
+        }
+    }
+
+    /// Every path that must be writable for this change.
+    pub fn written(&self) -> Vec<&VaultPath> {
+        match self {
+            Change::Move { from, to, trash: Trash::No } => vec![from, to],
+            Change::Move { from, trash: Trash::Into, .. } => vec![from],
+            Change::Move { to, trash: Trash::OutOf, .. } => vec![to],
+            other => vec![other.path()],
+        }
+    }
+
+    /// Bytes before and after.
+    pub fn sizes(&self) -> (usize, usize) {
+        match self {
+            Change::Create { after, .. } => (0, after.len()),
+            Change::Replace { before, after, .. } => (before.len(), after.len()),
+            Change::Delete { before, .. } => (before.len(), 0),
+            Change::Move { .. } | Change::MakeFolder { .. } | Change::RemoveFolder { .. } => (0, 0),
+        }
+    }
+
+    /// One line for a person: `~ a.md (3 -> 5 bytes)`.
+    pub fn headline(&self) -> String {
+        match self {
+            Change::Create { path, after, .. } => format!("+ {path} (0 -> {} bytes)", after.len()),
+            Change::Replace { path, before, after, .. } => {
+                format!("~ {path} ({} -> {} bytes)", before.len(), after.len())
+            }
+            Change::Delete { path, before } => format!("- {path} ({} -> 0 bytes)", before.len()),
+            Change::Move { from, to, trash: Trash::Into } => format!("- {from} (to the trash, as {to})"),
+            Change::Move { from, to, trash: _ } => format!("> {from} -> {to}"),
+            Change::MakeFolder { path } => format!("+ {path}/"),
+            Change::RemoveFolder { path } => format!("- {path}/"),
+        }
+    }
+
+    /// The text before and after, where there is text on both sides that exist.
+    pub fn texts(&self) -> Option<(&str, &str)> {
+        match self {
+            Change::Create { after, .. } => Some(("", std::str::from_utf8(after).ok()?)),
+            Change::Replace { before, after, .. } => {
+                Some((std::str::from_utf8(before).ok()?, std::str::from_utf8(after).ok()?))
+            }
+            Change::Delete { before, .. } => Some((std::str::from_utf8(before).ok()?, "")),
+            Change::Move { .. } | Change::MakeFolder { .. } | Change::RemoveFolder { .. } => None,
+        }
+    }
+
+    /// Lines added and removed.
+    pub fn lines(&self) -> (usize, usize) {
+        let Some((before, after)) = self.texts() else { return (0, 0) };
+        let mut counts = (0, 0);
+        for op in line_diff(before, after).ops() {
+            match op.tag() {
+                similar::DiffTag::Insert => counts.0 += op.new_range().len(),
+                similar::DiffTag::Delete => counts.1 += op.old_range().len(),
+                similar::DiffTag::Replace => {
+                    counts.0 += op.new_range().len();
+                    counts.1 += op.old_range().len();
+                }
+                similar::DiffTag::Equal => {}
+            }
+        }
+        counts
+    }
+
+    /// The change as a unified diff; one headline where there is no text to compare.
+    pub fn diff(&self) -> String {
+        let Some((before, after)) = self.texts() else { return format!("{}\n", self.headline()) };
+        let (old, new) = match self {
+            Change::Create { path, .. } => ("/dev/null".to_owned(), format!("b/{path}")),
+            Change::Delete { path, .. } => (format!("a/{path}"), "/dev/null".to_owned()),
+            other => (format!("a/{}", other.path()), format!("b/{}", other.path())),
+        };
+        unified(before, after, &old, &new)
+    }
+}
+
+/// A real unified diff of two texts.
+pub fn unified(before: &str, after: &str, old: &str, new: &str) -> String {
+    line_diff(before, after).unified_diff().context_radius(3).header(old, new).to_string()
+}
+
+/// All changes of a plan as one text: what the person who approves sees.
+pub fn diff_all(changes: &[Change]) -> String {
+    let mut out = String::new();
+    for change in changes {
+        let _ = write!(out, "{}", change.diff());
+    }
+    out
+}
+
+/// Every path of a plan that must be writable.
+pub fn written(changes: &[Change]) -> BTreeSet<&VaultPath> {
+    changes.iter().flat_map(Change::written).collect()
+}
+
+/// Past this time the diff gets coarser instead of slower: two unrelated megabytes must not stall an approval.
+const DIFF_TIME: std::time::Duration = std::time::Duration::from_millis(200);
+
+fn line_diff<'a>(before: &'a str, after: &'a str) -> TextDiff<'a, 'a, str> {
+    TextDiff::configure().timeout(DIFF_TIME).diff_lines(before, after)
+}

@@ -1,0 +1,75 @@
+//! What Verger keeps about a vault, outside of it: one append-only log that is journal, checkpoint store and
+//! undo history at once, and the lock that makes commits of several processes take turns.
+//!
+//! Called by `commit.rs` and `Vault`. Deliberately not here: the vault's own files (`disk.rs`) and what a
+//! restore means (`restore.rs`). A record is durable before the first vault byte changes, so after a crash the
+//! log says what was about to happen and holds the bytes of both sides.
+
+pub mod blob;
+pub mod gc;
+pub mod log;
+pub mod record;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The folder in which one vault's log lies.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    lock: File,
+    /// The log as far as it has been read.
+    pub log: log::Log,
+}
+
+/// Proof that no other process commits; given back when dropped.
+#[derive(Debug)]
+pub struct Held<'s> {
+    lock: &'s File,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        // Closing the file would release it as well; nothing can be done about a failure here.
+        self.lock.unlock().ok();
+    }
+}
+
+impl Store {
+    /// Opens the store in `folder`, making it if need be.
+    #[expect(clippy::disallowed_methods, reason = "the store's own folder, outside the vault")]
+    pub fn open(folder: &Path) -> Result<Store> {
+        let cannot = |error| Error::io(format!("cannot open the checkpoint store {}", folder.display()), error);
+        std::fs::create_dir_all(folder.join("stage")).map_err(cannot)?;
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(folder.join("lock"))
+            .map_err(cannot)?;
+        Ok(Store { folder: folder.to_owned(), lock, log: log::Log::open(&folder.join("checkpoints.log"))? })
+    }
+
+    /// Where staged files wait.
+    pub fn stage(&self) -> PathBuf {
+        self.folder.join("stage")
+    }
+
+    /// The store's folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// A second handle on the lock file, to hold while the store itself is changed.
+    pub fn lock_handle(&self) -> Result<File> {
+        self.lock.try_clone().map_err(|error| Error::io("cannot use the vault's lock", error))
+    }
+}
+
+/// Waits until no other process commits. The kernel releases the lock of a process that died.
+pub fn hold(lock: &File) -> Result<Held<'_>> {
+    lock.lock().map_err(|error| Error::io("cannot lock the vault", error))?;
+    Ok(Held { lock })
+}
