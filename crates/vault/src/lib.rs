@@ -12,6 +12,7 @@ pub mod moment;
 pub mod note;
 pub mod path;
 pub mod periodic;
+pub mod template;
 pub mod watch;
 
 pub use error::Error;
