@@ -226,6 +226,12 @@ mod tests {
         VaultPath::parse(text).unwrap()
     }
 
+    macro_rules! tour {
+        ($path:literal) => {
+            include_str!(concat!("../../../fixtures/vaults/tour/", $path)).to_owned()
+        };
+    }
+
     #[track_caller]
     fn finds(settings: &Settings, period: Period, day: Date, existing: &[&str], expected: Option<&str>) {
         let existing: Vec<VaultPath> = existing.iter().map(|text| path(text)).collect();
@@ -300,6 +306,37 @@ mod tests {
         let note = draft(&settings, Period::Daily, now.date(), Moment::from(&now), &read).unwrap();
         assert_eq!(note.path, path("Journal/2026-05-07.md"));
         assert_eq!(note.text, "# 2026-05-07\nmade 2026-05-07 00:30");
+    }
+
+    #[test]
+    fn the_tour_vault_makes_its_daily_note() {
+        let read = |path: &str| match path {
+            ".obsidian/core-plugins.json" => Some(tour!(".obsidian/core-plugins.json")),
+            ".obsidian/daily-notes.json" => Some(tour!(".obsidian/daily-notes.json")),
+            "Templates/Daily.md" => Some(tour!("Templates/Daily.md")),
+            _ => None,
+        };
+        let now = Moment::from(date(2026, 5, 8).at(8, 15, 0, 0));
+        let note = draft(&Settings::read(&read).unwrap(), Period::Daily, now.date(), now, &read).unwrap();
+        assert_eq!(note.path, path("Journal/2026-05-08.md"));
+        expect_test::expect![["
+            ---
+            tags: [journal]
+            created: \"2026-05-08 08:15\"
+            weather:
+            visitors: 0
+            ---
+            # Friday, May 8th
+
+            The day after 2026-05-07, and the day before 2026-05-09.
+
+            ## At the desk
+
+            ## In the garden
+
+            - [ ] Water before nine, see [[Watering rota]]
+        "]]
+        .assert_eq(&note.text);
     }
 
     #[test]
