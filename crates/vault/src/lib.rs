@@ -20,6 +20,7 @@ pub mod policy;
 pub mod recover;
 pub mod restore;
 pub mod store;
+pub mod template;
 pub mod watch;
 
 pub use change::Change;
