@@ -6,12 +6,14 @@
 pub mod catalog;
 pub mod edit;
 pub mod error;
+pub mod files;
 pub mod health;
 pub mod links;
 pub mod moment;
 pub mod note;
 pub mod path;
 pub mod periodic;
+pub mod search;
 pub mod watch;
 
 pub use error::Error;
