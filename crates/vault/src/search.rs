@@ -151,4 +151,4 @@ impl Page<'_> {
 }
 
 #[cfg(test)]
-mod tests {}
+mod tests;
