@@ -1,1 +1,195 @@
-//! (to be written)
+//! The live catalog of a vault: every file with its headings, links, tags and properties, in memory.
+//!
+//! Built once on all cores, then kept fresh path by path ([`Live`], fed by our own writes and by [`crate::watch`]).
+//! Views ask it everything that is not the text of a note; every question takes a [`Visible`], and what the asker
+//! may not see is absent from answers, counts, suggestions and link resolution.
+//! Nothing that depends on two files is stored (no resolved links, no tag counts), so a refresh touches one file's
+//! facts only; `refresh_equals_rebuild` holds that. Deliberately not here: note text, text search, Dataview.
+
+mod find;
+mod graph;
+mod info;
+mod intern;
+mod keys;
+mod live;
+mod load;
+mod property;
+mod stats;
+mod tags;
+mod update;
+mod visible;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use find::Lookup;
+pub use graph::{Backlink, Outgoing};
+pub use info::{FileInfo, HeadingInfo, LinkInfo, Problem, TagInfo};
+pub use live::Live;
+pub use property::Property;
+pub use stats::Stats;
+pub use tags::{Match, TagCount, Tagged};
+pub use update::Update;
+pub use visible::Visible;
+
+pub(crate) use keys::fold;
+pub(crate) use load::threads;
+
+use crate::error::Result;
+use crate::files::Files;
+use crate::path::{VaultFolder, VaultPath};
+use intern::Interner;
+use keys::{Id, KeyIndex, name_key};
+
+/// Everything known about the files of a vault.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    slots: Vec<Option<FileInfo>>,
+    free: Vec<Id>,
+    ids: BTreeMap<VaultPath, Id>,
+    folders: BTreeSet<VaultPath>,
+    /// Files by their own name.
+    names: KeyIndex,
+    /// Notes by the names that they link to.
+    linking: KeyIndex,
+    interner: Interner,
+    generation: u64,
+    replaced: usize,
+}
+
+impl Catalog {
+    /// Reads the whole vault.
+    pub fn build(files: &dyn Files) -> Result<Catalog> {
+        let mut catalog = Catalog::default();
+        catalog.refresh_all(files)?;
+        Ok(catalog)
+    }
+
+    /// Looks again at these paths, whatever was known of them: files, or folders with all that is in them.
+    pub fn refresh(&mut self, files: &dyn Files, changed: &[VaultPath]) -> Result<()> {
+        let update = self.look_at(files, changed)?;
+        self.apply(update);
+        Ok(())
+    }
+
+    /// Walks the vault and looks again at every file whose size, time or number differs.
+    pub fn refresh_all(&mut self, files: &dyn Files) -> Result<()> {
+        // Not by way of an `Update`: a first build would hold every file twice.
+        let found = update::Found::whole_vault(self, files)?;
+        self.forget(&found);
+        found.load(files, |info| self.put(info));
+        self.finish();
+        Ok(())
+    }
+
+    /// Takes in what [`Catalog::look_at`] or [`Catalog::look_at_all`] found.
+    pub fn apply(&mut self, update: Update) {
+        if update.is_empty() {
+            return;
+        }
+        self.forget(&update.found);
+        update.loaded.into_iter().for_each(|info| self.put(info));
+        self.finish();
+    }
+
+    /// Goes up whenever something in the catalog may have changed.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The file at exactly this path.
+    pub fn get(&self, path: &VaultPath, visible: Visible<'_>) -> Option<&FileInfo> {
+        self.at(*self.ids.get(path)?).filter(|info| visible.sees(&info.path))
+    }
+
+    /// All files, in path order.
+    pub fn files<'a>(&'a self, visible: Visible<'_>) -> impl Iterator<Item = &'a FileInfo> {
+        self.ids.values().filter_map(|id| self.at(*id)).filter(move |info| visible.sees(&info.path))
+    }
+
+    /// All notes, in path order.
+    pub fn notes<'a>(&'a self, visible: Visible<'_>) -> impl Iterator<Item = &'a FileInfo> {
+        self.files(visible).filter(|info| info.is_note())
+    }
+
+    /// The files in one folder, at any depth, in path order.
+    pub fn files_in<'a: 'q, 'q>(
+        &'a self,
+        folder: &'q VaultFolder,
+        visible: Visible<'q>,
+    ) -> Box<dyn Iterator<Item = &'a FileInfo> + 'q> {
+        let Some(start) = folder.path() else { return Box::new(self.files(visible)) };
+        // Sorted by bytes: `a.md` and `a-b/` lie between `a` and `a/x`, so the range ends where names stop to start so.
+        let starts = move |path: &VaultPath| path.as_str().starts_with(start.as_str());
+        let range = self.ids.range(start.clone()..).take_while(move |(path, _)| starts(path));
+        let inside = range.filter(move |(path, _)| path.is_in(folder)).filter_map(|(_, id)| self.at(*id));
+        Box::new(inside.filter(move |info| visible.sees(&info.path)))
+    }
+
+    /// All folders, in path order.
+    pub fn folders<'a>(&'a self, visible: Visible<'_>) -> impl Iterator<Item = &'a VaultPath> {
+        self.folders.iter().filter(move |path| visible.sees(path))
+    }
+
+    /// Whether there is such a folder; the root always is.
+    pub fn has_folder(&self, folder: &VaultFolder, visible: Visible<'_>) -> bool {
+        folder.path().is_none_or(|path| self.folders.contains(path) && visible.sees(path))
+    }
+
+    fn at(&self, id: Id) -> Option<&FileInfo> {
+        self.slots.get(id as usize)?.as_ref()
+    }
+
+    fn forget(&mut self, found: &update::Found) {
+        found.gone.iter().for_each(|path| self.remove(path));
+        found.gone_folders.iter().for_each(|path| {
+            self.folders.remove(path);
+        });
+        self.folders.extend(found.folders.iter().cloned());
+    }
+
+    fn put(&mut self, mut info: FileInfo) {
+        self.remove(&info.path);
+        info.share(&mut self.interner);
+        let id = match self.free.pop() {
+            Some(id) => id,
+            None => {
+                self.slots.push(None);
+                (self.slots.len() - 1) as Id
+            }
+        };
+        self.names.insert(name_key(info.path.as_str()), id);
+        link_keys(&info).into_iter().for_each(|key| self.linking.insert(key, id));
+        self.ids.insert(info.path.clone(), id);
+        self.slots[id as usize] = Some(info);
+    }
+
+    fn remove(&mut self, path: &VaultPath) {
+        let Some(id) = self.ids.remove(path) else { return };
+        let Some(info) = self.slots.get_mut(id as usize).and_then(Option::take) else { return };
+        self.names.remove(name_key(info.path.as_str()), id);
+        link_keys(&info).into_iter().for_each(|key| self.linking.remove(key, id));
+        self.free.push(id);
+        self.replaced += 1;
+    }
+
+    fn finish(&mut self) {
+        self.generation += 1;
+        // Sweeping looks at every shared text, so it waits until enough of them may have gone.
+        if self.replaced > 1_000 + self.slots.len() / 2 {
+            self.interner.sweep();
+            self.replaced = 0;
+        }
+    }
+}
+
+/// The keys of everything the file links to, each once.
+fn link_keys(info: &FileInfo) -> Vec<u64> {
+    let targets = info.links.iter().filter(|link| !link.target.is_empty());
+    let mut keys: Vec<u64> = targets.map(|link| name_key(&link.target)).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+#[cfg(test)]
+mod tests {}

@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::change::{Bytes, Change, Stamp};
-use crate::disk::{Disk, Replaced, STAGED_PREFIX, Stage, Staged};
+use crate::disk::{Disk, Replaced, STAGED_PREFIX, Stage, Staged, State};
 use crate::error::{Error, Result};
-use crate::files::{Kind, Stat};
+use crate::files::Kind;
 use crate::path::{VaultFolder, VaultPath};
 use crate::recover;
 use crate::store::blob::{self, Hash};
@@ -87,7 +87,7 @@ struct Move {
 struct WriteWork {
     path: VaultPath,
     /// The bytes there now and their file's state.
-    before: Option<(Bytes, Stat)>,
+    before: Option<(Bytes, State)>,
     after: Option<Bytes>,
     stamp: Option<Stamp>,
 }
@@ -172,7 +172,7 @@ fn before_moves(path: &VaultPath, moves: &[Move]) -> Result<VaultPath> {
     Ok(path.clone())
 }
 
-fn unchanged(disk: &Disk, path: &VaultPath, before: &Bytes, moves: &[Move]) -> Result<Stat> {
+fn unchanged(disk: &Disk, path: &VaultPath, before: &Bytes, moves: &[Move]) -> Result<State> {
     let now = before_moves(path, moves)?;
     match disk.read_up_to(&now, crate::disk::LARGEST_FILE) {
         Ok((bytes, stat)) if bytes[..] == before[..] => Ok(stat),
@@ -355,7 +355,7 @@ enum Done {
     Moved(VaultPath, VaultPath),
     Created(VaultPath, String),
     Swapped(VaultPath, String),
-    Overwritten(VaultPath, Bytes, Stat),
+    Overwritten(VaultPath, Bytes, State),
     Taken(VaultPath, String),
     FolderRemoved(VaultPath),
 }
@@ -410,7 +410,7 @@ fn is_what_we_compared(
     stage: &Stage,
     name: &str,
     bytes: &Bytes,
-    stat: &Stat,
+    stat: &State,
     path: &VaultPath,
 ) -> Result<()> {
     if stage.stat(name).is_some_and(|now| now.size == stat.size && now.modified_ns == stat.modified_ns && now.inode == stat.inode) {

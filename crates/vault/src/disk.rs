@@ -15,7 +15,7 @@ use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlag
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::files::{Entry, Kind, Files, Stat};
+use crate::files::{Entry, Files, Kind, Stat};
 use crate::path::{VaultFolder, VaultPath};
 
 /// The largest file that is read into memory.
@@ -28,6 +28,25 @@ const DEEPEST: usize = 256;
 pub struct Disk {
     root: OwnedFd,
     path: PathBuf,
+}
+
+/// A file's state: enough to see that it changed, and what must be kept when it is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct State {
+    /// Bytes.
+    pub size: u64,
+    /// Last change, nanoseconds since 1970.
+    pub modified_ns: i64,
+    /// Which file it is.
+    pub inode: u64,
+    /// Permission bits.
+    pub permissions: u32,
+}
+
+impl From<State> for Stat {
+    fn from(state: State) -> Stat {
+        Stat { size: state.size, modified_ns: state.modified_ns, inode: state.inode }
+    }
 }
 
 /// A file written beside the vault, waiting to take its place.
@@ -67,7 +86,7 @@ impl Disk {
     }
 
     /// A file's bytes and state, up to `limit` bytes.
-    pub fn read_up_to(&self, path: &VaultPath, limit: u64) -> Result<(Vec<u8>, Stat)> {
+    pub fn read_up_to(&self, path: &VaultPath, limit: u64) -> Result<(Vec<u8>, State)> {
         let fd = self
             .open_beneath(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)
             .map_err(|errno| self.explain(path, errno))?;
@@ -93,7 +112,7 @@ impl Disk {
     }
 
     /// What lies at a path: nothing, a file, a folder, or something that is neither.
-    pub fn look(&self, path: &VaultPath) -> Result<Option<(Kind, Stat)>> {
+    pub fn look(&self, path: &VaultPath) -> Result<Option<(Kind, State)>> {
         let parent = match self.open_folder(&path.parent()) {
             Ok(parent) => parent,
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
@@ -302,9 +321,9 @@ impl Disk {
             let handle = entries.fd().map_err(|errno| Error::io(format!("cannot list the folder `{at}`"), errno))?;
             let Ok(stat) = fs::statat(handle, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
             match FileType::from_raw_mode(stat.st_mode) {
-                FileType::RegularFile => each(Entry { path, kind: Kind::File, stat: state(&stat) }),
+                FileType::RegularFile => each(Entry { path, kind: Kind::File, stat: state(&stat).into() }),
                 FileType::Directory => {
-                    each(Entry { path: path.clone(), kind: Kind::Folder, stat: state(&stat) });
+                    each(Entry { path: path.clone(), kind: Kind::Folder, stat: state(&stat).into() });
                     below.push(path);
                 }
                 _ => {}
@@ -334,10 +353,19 @@ impl Files for Disk {
         self.read_up_to(path, LARGEST_FILE).map(|(bytes, _)| bytes)
     }
 
-    fn stat(&self, path: &VaultPath) -> Result<Option<Stat>> {
+    fn walk_in(&self, at: &VaultFolder, each: &mut dyn FnMut(Entry)) -> Result<()> {
+        match self.open_folder(at) {
+            Ok(folder) => self.walk_folder(folder, at, 0, each),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
+            Err(errno) => Err(Error::io(format!("cannot list the folder `{at}`"), errno)),
+        }
+    }
+
+    fn stat(&self, path: &VaultPath) -> Result<Option<Entry>> {
         match self.look(path) {
-            Ok(Some((Kind::File, stat))) => Ok(Some(stat)),
-            Ok(_) | Err(Error::Symlink { .. } | Error::Special { .. }) => Ok(None),
+            Ok(Some((kind, state))) => Ok(Some(Entry { path: path.clone(), kind, stat: state.into() })),
+            // What is neither file nor folder is not part of the vault.
+            Ok(None) | Err(Error::Symlink { .. } | Error::Special { .. } | Error::NotAFolder { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -381,7 +409,7 @@ impl Stage {
     }
 
     /// The state of a file in the stage.
-    pub(crate) fn stat(&self, name: &str) -> Option<Stat> {
+    pub(crate) fn stat(&self, name: &str) -> Option<State> {
         fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| state(&stat))
     }
 
@@ -436,8 +464,8 @@ fn rename_to_nothing(from: BorrowedFd<'_>, old: &str, to: BorrowedFd<'_>, new: &
     }
 }
 
-fn state(stat: &fs::Stat) -> Stat {
-    Stat {
+fn state(stat: &fs::Stat) -> State {
+    State {
         size: u64::try_from(stat.st_size).unwrap_or(0),
         modified_ns: stat.st_mtime as i64 * 1_000_000_000 + stat.st_mtime_nsec as i64,
         inode: stat.st_ino,

@@ -1,31 +1,16 @@
-//! What the catalog and the search need of a file system, and nothing more; `disk.rs` is the real one.
+//! What the catalog and the search need from a vault's files: walk them, stat one, read one.
+//!
+//! The disk layer implements [`Files`] for real vaults; [`MemoryFiles`] is the one-string fixture of the tests, here
+//! and in the crates above. Deliberately not here: writing to a real vault, opening by handle, policy.
 
-use crate::error::Result;
-use crate::path::VaultPath;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Files to read: a real vault, or one made up for a test.
-pub trait Files: Send + Sync {
-    /// Calls `each` for every file and folder that is not hidden.
-    fn walk(&self, each: &mut dyn FnMut(Entry)) -> Result<()>;
-    /// A file's bytes.
-    fn read(&self, path: &VaultPath) -> Result<Vec<u8>>;
-    /// A file's state; `None` if there is no regular file.
-    fn stat(&self, path: &VaultPath) -> Result<Option<Stat>>;
-}
+use crate::error::{Error, Result};
+use crate::path::{VaultFolder, VaultPath};
 
-/// One file or folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// Where it lies.
-    pub path: VaultPath,
-    /// What it is.
-    pub kind: Kind,
-    /// Its state.
-    pub stat: Stat,
-}
-
-/// File or folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What lies at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A regular file.
     File,
@@ -33,15 +18,220 @@ pub enum Kind {
     Folder,
 }
 
-/// A file's state, enough to see that it changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What tells one version of a file from another without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Stat {
     /// Bytes.
     pub size: u64,
     /// Last change, nanoseconds since 1970.
     pub modified_ns: i64,
-    /// Which file it is.
+    /// The file's number on its file system; a replaced file has another one.
     pub inode: u64,
-    /// Permission bits.
-    pub permissions: u32,
+}
+
+/// One file or folder of the vault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Where it lies.
+    pub path: VaultPath,
+    /// What it is.
+    pub kind: Kind,
+    /// Its size, time and number.
+    pub stat: Stat,
+}
+
+/// The vault's files, as the catalog reads them.
+pub trait Files: Send + Sync {
+    /// Calls `each` for every file and folder, in any order, without hidden (dot) folders.
+    fn walk(&self, each: &mut dyn FnMut(Entry)) -> Result<()>;
+
+    /// Like [`Files::walk`], for what lies in one folder, at any depth; nothing where there is no such folder.
+    /// Worth overriding: this one walks the whole vault.
+    fn walk_in(&self, folder: &VaultFolder, each: &mut dyn FnMut(Entry)) -> Result<()> {
+        self.walk(&mut |entry| {
+            if entry.path.is_in(folder) {
+                each(entry);
+            }
+        })
+    }
+
+    /// The bytes of one file.
+    fn read(&self, path: &VaultPath) -> Result<Vec<u8>>;
+
+    /// What lies at a path now, if anything does.
+    fn stat(&self, path: &VaultPath) -> Result<Option<Entry>>;
+}
+
+/// A vault in memory, for tests. Every change gets a new time and a new number, as an atomic replace on disk does.
+#[derive(Debug, Default)]
+pub struct MemoryFiles {
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    files: BTreeMap<VaultPath, (Vec<u8>, Stat)>,
+    folders: BTreeMap<VaultPath, Stat>,
+    changes: u32,
+}
+
+impl MemoryFiles {
+    /// Reads a fixture: `a.md: # A\n[[b]]\n--- b.md: text`. A line `--- PATH: text` starts the next file, the line end
+    /// in front of it is dropped, and so is one space or line end behind the colon. `Folder/:` is an empty folder.
+    pub fn parse(fixture: &str) -> Result<MemoryFiles> {
+        let memory = MemoryFiles::default();
+        let fixture = fixture.strip_prefix("--- ").unwrap_or(fixture);
+        for piece in fixture.split("\n--- ").filter(|piece| !piece.trim().is_empty()) {
+            let (path, text) = piece.split_once(':').unwrap_or((piece, ""));
+            let text = text.strip_prefix([' ', '\n']).unwrap_or(text);
+            let parsed =
+                VaultPath::parse(path).map_err(|error| Error::Path { text: path.to_owned(), error })?;
+            match path.ends_with('/') {
+                true => memory.make_folder(&parsed),
+                false => memory.write(&parsed, text),
+            }
+        }
+        Ok(memory)
+    }
+
+    /// Creates or replaces a file, with the folders on the way.
+    pub fn write(&self, path: &VaultPath, bytes: impl AsRef<[u8]>) {
+        let mut held = self.held();
+        held.make_folders(path);
+        let stat = held.next_stat(bytes.as_ref().len());
+        held.files.insert(path.clone(), (bytes.as_ref().to_vec(), stat));
+    }
+
+    /// Creates a folder, with those on the way.
+    pub fn make_folder(&self, path: &VaultPath) {
+        let mut held = self.held();
+        held.make_folders(path);
+        let stat = held.next_stat(0);
+        held.folders.entry(path.clone()).or_insert(stat);
+    }
+
+    /// Removes a file, or a folder with all that is in it.
+    pub fn remove(&self, path: &VaultPath) {
+        let mut held = self.held();
+        let folder = VaultFolder::from(path.clone());
+        held.files.retain(|at, _| at != path && !at.is_in(&folder));
+        held.folders.retain(|at, _| at != path && !at.is_in(&folder));
+    }
+
+    /// Moves a file, or a folder with all that is in it; time and number stay, as on disk.
+    pub fn rename(&self, from: &VaultPath, to: &VaultPath) {
+        let mut held = self.held();
+        held.make_folders(to);
+        held.files = std::mem::take(&mut held.files)
+            .into_iter()
+            .map(|(at, file)| (moved(&at, from, to).unwrap_or(at), file))
+            .collect();
+        held.folders = std::mem::take(&mut held.folders)
+            .into_iter()
+            .map(|(at, stat)| (moved(&at, from, to).unwrap_or(at), stat))
+            .collect();
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where `at` lies after `from` has become `to`, if it moves at all.
+fn moved(at: &VaultPath, from: &VaultPath, to: &VaultPath) -> Option<VaultPath> {
+    let rest = at.as_str().strip_prefix(from.as_str())?;
+    match rest.strip_prefix('/') {
+        Some(below) => to.join(below).ok(),
+        None if rest.is_empty() => Some(to.clone()),
+        None => None,
+    }
+}
+
+impl Held {
+    fn next_stat(&mut self, size: usize) -> Stat {
+        self.changes += 1;
+        Stat { size: size as u64, modified_ns: i64::from(self.changes), inode: u64::from(self.changes) }
+    }
+
+    fn make_folders(&mut self, path: &VaultPath) {
+        let mut folder = path.parent();
+        while let Some(above) = folder.path().cloned() {
+            let stat = self.next_stat(0);
+            self.folders.entry(above.clone()).or_insert(stat);
+            folder = above.parent();
+        }
+    }
+
+    fn entry(&self, path: &VaultPath) -> Option<Entry> {
+        let file = self.files.get(path).map(|(_, stat)| (Kind::File, *stat));
+        let (kind, stat) = file.or_else(|| self.folders.get(path).map(|stat| (Kind::Folder, *stat)))?;
+        Some(Entry { path: path.clone(), kind, stat })
+    }
+}
+
+impl Files for MemoryFiles {
+    fn walk(&self, each: &mut dyn FnMut(Entry)) -> Result<()> {
+        let held = self.held();
+        let paths = held.folders.keys().chain(held.files.keys()).filter(|path| !path.is_hidden());
+        paths.filter_map(|path| held.entry(path)).for_each(each);
+        Ok(())
+    }
+
+    fn read(&self, path: &VaultPath) -> Result<Vec<u8>> {
+        let held = self.held();
+        let file = held.files.get(path).map(|(bytes, _)| bytes.clone());
+        file.ok_or_else(|| Error::Missing { path: path.clone(), near: Vec::new() })
+    }
+
+    fn stat(&self, path: &VaultPath) -> Result<Option<Entry>> {
+        Ok(self.held().entry(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> VaultPath {
+        VaultPath::parse(text).unwrap()
+    }
+
+    fn listing(files: &MemoryFiles) -> Vec<String> {
+        let mut out = Vec::new();
+        files.walk(&mut |entry| out.push(format!("{:?} {}", entry.kind, entry.path))).unwrap();
+        out
+    }
+
+    #[test]
+    fn a_fixture_is_one_string() {
+        let files =
+            MemoryFiles::parse("a.md: # A\n[[b]]\n--- x/b.md:\n---\nk: v\n---\n--- e/:\n--- .h/c.md: no")
+                .unwrap();
+        assert_eq!(files.read(&path("a.md")).unwrap(), b"# A\n[[b]]");
+        assert_eq!(files.read(&path("x/b.md")).unwrap(), b"---\nk: v\n---");
+        assert_eq!(listing(&files), ["Folder e", "Folder x", "File a.md", "File x/b.md"]);
+        assert!(MemoryFiles::parse("../a.md: x").is_err());
+    }
+
+    #[test]
+    fn a_folder_moves_and_goes_with_what_is_in_it() {
+        let files = MemoryFiles::parse("x/a.md: 1\n--- x/y/b.md: 2\n--- xz.md: 3").unwrap();
+        let before = files.stat(&path("x/a.md")).unwrap().unwrap().stat;
+        files.rename(&path("x"), &path("n/m"));
+        assert_eq!(
+            listing(&files),
+            ["Folder n", "Folder n/m", "Folder n/m/y", "File n/m/a.md", "File n/m/y/b.md", "File xz.md"]
+        );
+        assert_eq!(files.stat(&path("n/m/a.md")).unwrap().unwrap().stat, before);
+        files.remove(&path("n"));
+        assert_eq!(listing(&files), ["File xz.md"]);
+    }
+
+    #[test]
+    fn a_folder_is_walked_alone() {
+        let files = MemoryFiles::parse("x/a.md: 1\n--- xz/b.md: 2").unwrap();
+        let mut seen = Vec::new();
+        files.walk_in(&path("x").into(), &mut |entry| seen.push(entry.path.to_string())).unwrap();
+        assert_eq!(seen, ["x/a.md"]);
+    }
 }

@@ -19,10 +19,15 @@ pub mod periodic;
 pub mod policy;
 pub mod recover;
 pub mod restore;
+pub mod search;
 pub mod store;
 pub mod template;
+pub mod vault;
+pub mod view;
 pub mod watch;
 
 pub use change::Change;
 pub use error::Error;
 pub use path::{PathError, VaultFolder, VaultPath};
+pub use vault::Vault;
+pub use view::View;

@@ -1,0 +1,249 @@
+//! What the catalog keeps of one file: everything a query needs, nothing of the text itself.
+
+use std::sync::Arc;
+
+use memchr::memchr_iter;
+use serde_json::{Map, Value};
+
+use super::intern::Interner;
+use super::keys::fold;
+use super::property::{self, Property};
+use crate::error::Result;
+use crate::files::{Entry, Stat};
+use crate::note::links::LinkStyle;
+use crate::note::{self, Parsed};
+use crate::path::VaultPath;
+
+/// A file of the vault. For attachments everything behind `stat` is empty.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileInfo {
+    /// Where it lies.
+    pub path: VaultPath,
+    /// Size, time and number of the version that was read.
+    pub stat: Stat,
+    /// Headings in document order.
+    pub headings: Box<[HeadingInfo]>,
+    /// Links and embeds, front matter first, in document order.
+    pub links: Box<[LinkInfo]>,
+    /// Tags with how often each stands there, in the order of their first use; each spelling is one entry.
+    pub tags: Box<[TagInfo]>,
+    /// Front-matter properties in their order.
+    pub properties: Box<[(Arc<str>, Property)]>,
+    /// Tasks that are not done.
+    pub open_tasks: u32,
+    /// Tasks that are done.
+    pub done_tasks: u32,
+    /// Whether nothing but white space stands behind the front matter.
+    pub blank: bool,
+    /// What could not be read.
+    pub problems: Box<[Problem]>,
+}
+
+/// A heading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeadingInfo {
+    /// 1 to 6.
+    pub level: u8,
+    /// Line in the note, from 1.
+    pub line: u32,
+    /// Raw Markdown inside the heading.
+    pub text: Box<str>,
+}
+
+/// A link or embed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkInfo {
+    /// What it points to, without fragment; empty for a link inside the same note.
+    pub target: Arc<str>,
+    /// What follows `#`.
+    pub fragment: Option<Box<str>>,
+    /// Line in the note, from 1.
+    pub line: u32,
+    /// How it is written.
+    pub style: LinkStyle,
+    /// Whether it embeds.
+    pub embed: bool,
+    /// Whether it stands in front matter.
+    pub in_front: bool,
+}
+
+/// A tag in one spelling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TagInfo {
+    /// The name without `#`, as written.
+    pub name: Arc<str>,
+    /// How often it stands in the note.
+    pub uses: u32,
+}
+
+/// What could not be read of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// The front matter is no valid YAML mapping.
+    Front(Box<str>),
+    /// Bytes that are not UTF-8; they were read as `�`.
+    NotText,
+    /// The file could not be opened or is too large.
+    Unreadable(Box<str>),
+}
+
+impl FileInfo {
+    /// Whether this is a Markdown note by its extension.
+    pub fn is_note(&self) -> bool {
+        self.path.is_note()
+    }
+
+    /// The first heading of level 1, or the name without its extension.
+    pub fn title(&self) -> &str {
+        let first = self.headings.iter().find(|heading| heading.level == 1 && !heading.text.is_empty());
+        first.map_or(self.path.stem(), |heading| &heading.text)
+    }
+
+    /// Its other names: `aliases` (or `alias`) in front matter, a list or a text with commas.
+    pub fn aliases(&self) -> Vec<&str> {
+        let named = |key: &str| key.eq_ignore_ascii_case("aliases") || key.eq_ignore_ascii_case("alias");
+        let mut out = Vec::new();
+        for (_, value) in self.properties.iter().filter(|(key, _)| named(key)) {
+            match value {
+                Property::Text(text) => out.extend(text.split(',')),
+                other => out.extend(other.texts()),
+            }
+        }
+        out.into_iter().map(str::trim).filter(|alias| !alias.is_empty()).collect()
+    }
+
+    /// The front matter as JSON.
+    pub fn front(&self) -> Map<String, Value> {
+        property::map_to_json(&self.properties)
+    }
+
+    /// One front-matter property, by its exact name.
+    pub fn property(&self, key: &str) -> Option<&Property> {
+        self.properties.iter().find(|(name, _)| **name == *key).map(|(_, value)| value)
+    }
+
+    /// The tags as they are listed to people: spelling of the first use, no duplicates in another case.
+    pub fn tag_names(&self) -> Vec<&str> {
+        let mut seen = std::collections::HashSet::new();
+        self.tags.iter().map(|tag| &*tag.name).filter(|name| seen.insert(fold(name))).collect()
+    }
+
+    /// Takes in a file; `bytes` is what reading it gave, and is not looked at for attachments.
+    pub(super) fn read(entry: Entry, bytes: impl FnOnce(&VaultPath) -> Result<Vec<u8>>) -> FileInfo {
+        let mut info = FileInfo::attachment(entry);
+        if info.is_note() {
+            match bytes(&info.path) {
+                Ok(bytes) => info.take_bytes(&bytes),
+                Err(error) => info.problems = Box::new([Problem::Unreadable(error.to_string().into())]),
+            }
+        }
+        info
+    }
+
+    pub(super) fn is_unreadable(&self) -> bool {
+        self.problems.iter().any(|problem| matches!(problem, Problem::Unreadable(_)))
+    }
+
+    pub(super) fn share(&mut self, interner: &mut Interner) {
+        self.links.iter_mut().for_each(|link| interner.share(&mut link.target));
+        self.tags.iter_mut().for_each(|tag| interner.share(&mut tag.name));
+        self.properties.iter_mut().for_each(|(key, _)| interner.share(key));
+    }
+
+    fn attachment(entry: Entry) -> FileInfo {
+        FileInfo {
+            path: entry.path,
+            stat: entry.stat,
+            headings: Box::default(),
+            links: Box::default(),
+            tags: Box::default(),
+            properties: Box::default(),
+            open_tasks: 0,
+            done_tasks: 0,
+            blank: false,
+            problems: Box::default(),
+        }
+    }
+
+    fn take_bytes(&mut self, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        let mut problems = Vec::new();
+        if matches!(text, std::borrow::Cow::Owned(_)) {
+            problems.push(Problem::NotText);
+        }
+        let parsed = note::parse(&text);
+        match parsed.front.as_ref().map(|front| &front.values) {
+            Some(Ok(values)) => self.properties = property::keep_map(values),
+            Some(Err(error)) => problems.push(Problem::Front(error.to_string().into())),
+            None => {}
+        }
+        self.problems = problems.into();
+        self.blank = text.get(parsed.body..).is_none_or(|body| body.trim().is_empty());
+        self.take_parts(&text, &parsed);
+    }
+
+    fn take_parts(&mut self, text: &str, parsed: &Parsed) {
+        let lines = Lines::of(text);
+        self.headings = parsed
+            .blocks
+            .headings
+            .iter()
+            .map(|heading| HeadingInfo {
+                level: heading.level,
+                line: lines.at(heading.span.start),
+                text: heading.text.as_str().into(),
+            })
+            .collect();
+        self.links = parsed
+            .links
+            .iter()
+            .map(|link| LinkInfo {
+                target: link.target.as_str().into(),
+                fragment: link.fragment.as_deref().map(Into::into),
+                line: lines.at(link.span.start),
+                style: link.style,
+                embed: link.embed,
+                in_front: link.in_front,
+            })
+            .collect();
+        self.tags = count_tags(parsed);
+        let done = parsed.tasks.iter().filter(|task| task.is_done()).count();
+        self.done_tasks = narrow(done);
+        self.open_tasks = narrow(parsed.tasks.len() - done);
+    }
+}
+
+fn count_tags(parsed: &Parsed) -> Box<[TagInfo]> {
+    let mut places = std::collections::HashMap::new();
+    let mut out: Vec<TagInfo> = Vec::new();
+    for tag in &parsed.tags {
+        match places.get(tag.name.as_str()) {
+            Some(place) => {
+                let known: &mut TagInfo = &mut out[*place];
+                known.uses += 1;
+            }
+            None => {
+                places.insert(tag.name.as_str(), out.len());
+                out.push(TagInfo { name: tag.name.as_str().into(), uses: 1 });
+            }
+        }
+    }
+    out.into()
+}
+
+/// Line numbers by byte.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Lines {
+        Lines(memchr_iter(b'\n', text.as_bytes()).collect())
+    }
+
+    fn at(&self, byte: usize) -> u32 {
+        narrow(self.0.partition_point(|end| *end < byte) + 1)
+    }
+}
+
+fn narrow(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

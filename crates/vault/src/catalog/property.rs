@@ -1,0 +1,91 @@
+//! A front-matter value kept small: a third of what a JSON value takes, and turned back into one when somebody asks.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Number, Value};
+
+/// A front-matter value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Property {
+    /// Nothing behind the colon.
+    Null,
+    /// A check box.
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// A text; dates are texts.
+    Text(Box<str>),
+    /// A list.
+    List(Box<[Property]>),
+    /// A mapping, in its order.
+    Object(Box<[(Arc<str>, Property)]>),
+}
+
+impl Property {
+    /// Keeps a JSON value.
+    pub fn keep(value: &Value) -> Property {
+        match value {
+            Value::Null => Property::Null,
+            Value::Bool(yes) => Property::Bool(*yes),
+            Value::Number(number) => Property::Number(number.clone()),
+            Value::String(text) => Property::Text(text.as_str().into()),
+            Value::Array(items) => Property::List(items.iter().map(Property::keep).collect()),
+            Value::Object(map) => Property::Object(keep_map(map)),
+        }
+    }
+
+    /// The value as JSON again.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Property::Null => Value::Null,
+            Property::Bool(yes) => Value::Bool(*yes),
+            Property::Number(number) => Value::Number(number.clone()),
+            Property::Text(text) => Value::String(text.to_string()),
+            Property::List(items) => Value::Array(items.iter().map(Property::to_json).collect()),
+            Property::Object(fields) => Value::Object(map_to_json(fields)),
+        }
+    }
+
+    /// The texts in it: itself, or the texts of its list.
+    pub fn texts(&self) -> Vec<&str> {
+        match self {
+            Property::Text(text) => vec![text],
+            Property::List(items) => items
+                .iter()
+                .filter_map(|item| match item {
+                    Property::Text(text) => Some(&**text),
+                    _ => None,
+                })
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Keeps a JSON mapping.
+pub fn keep_map(map: &Map<String, Value>) -> Box<[(Arc<str>, Property)]> {
+    map.iter().map(|(key, value)| (Arc::from(key.as_str()), Property::keep(value))).collect()
+}
+
+/// A kept mapping as JSON again.
+pub fn map_to_json(fields: &[(Arc<str>, Property)]) -> Map<String, Value> {
+    fields.iter().map(|(key, value)| (key.to_string(), value.to_json())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_comes_back_the_same() {
+        let value =
+            serde_json::json!({"z": [1, 2.5, "a", null], "a": {"b": true}, "n": 18446744073709551615u64});
+        assert_eq!(Property::keep(&value).to_json(), value);
+        assert_eq!(Property::keep(&value).to_json().to_string(), value.to_string(), "the order stays");
+    }
+
+    #[test]
+    fn a_kept_value_is_small() {
+        assert!(size_of::<Property>() <= 24, "{}", size_of::<Property>());
+    }
+}

@@ -1,0 +1,176 @@
+//! One vault, opened: its files, its store, its catalog. The road owns it; everybody else sees a [`View`].
+//!
+//! `Vault` is not `Clone`, and only it can commit: whoever holds it decides what is written. The pipeline holds it.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::catalog::Live;
+use crate::commit::{self, Commit, Receipt};
+use crate::disk::Disk;
+use crate::error::{Error, Result};
+use crate::path::VaultPath;
+use crate::policy::{IGNORE_FILES, PROTECT_FILES, Rules, Scope};
+use crate::recover;
+use crate::store::gc::{self, Collected, ReadData, Report, Retention};
+use crate::store::record::Ending;
+use crate::store::{self, Store};
+use crate::view::View;
+use crate::watch::{self, Watcher};
+
+/// A vault on disk.
+pub struct Vault {
+    disk: Arc<Disk>,
+    store: Mutex<Store>,
+    catalog: OnceLock<Arc<Live>>,
+    watcher: OnceLock<Watcher>,
+    recovered: Vec<(String, Ending)>,
+}
+
+/// Rule files are small; a larger one is a mistake.
+const LARGEST_RULES: u64 = 1024 * 1024;
+
+impl Vault {
+    /// Opens the vault at `root`, with our own data in `data`. What an interrupted process left is finished first.
+    pub fn open(root: &Path, data: &Path) -> Result<Vault> {
+        let disk = Disk::open(root)?;
+        refuse_inside(root, data)?;
+        let mut store = Store::open(data)?;
+        let recovered = recover_now(&disk, &mut store)?;
+        Ok(Vault {
+            disk: Arc::new(disk),
+            store: Mutex::new(store),
+            catalog: OnceLock::new(),
+            watcher: OnceLock::new(),
+            recovered,
+        })
+    }
+
+    /// Commits of a process that died, and how they were ended when this vault was opened.
+    pub fn recovered(&self) -> &[(String, Ending)] {
+        &self.recovered
+    }
+
+    /// The vault's own rules: what its ignore and protect files say now.
+    pub fn rules(&self) -> Result<Rules> {
+        let read = |names: [&'static str; 3]| -> Result<Vec<(&'static str, String)>> {
+            names.into_iter().filter_map(|name| self.rule_file(name).transpose().map(|text| text.map(|text| (name, text)))).collect()
+        };
+        Rules::parse(&read(IGNORE_FILES)?, &read(PROTECT_FILES)?)
+    }
+
+    /// A rule file that is there but cannot be read refuses everything: the rules are unknown, not absent.
+    fn rule_file(&self, name: &str) -> Result<Option<String>> {
+        let path = VaultPath::parse(name).map_err(|error| Error::Path { text: name.to_owned(), error })?;
+        match self.disk.read_up_to(&path, LARGEST_RULES) {
+            Ok((bytes, _)) => match String::from_utf8(bytes) {
+                Ok(text) => Ok(Some(text)),
+                Err(_) => Err(unreadable_rules(name, "it is not text")),
+            },
+            Err(Error::Missing { .. } | Error::NotAFolder { .. }) => Ok(None),
+            Err(error) => Err(unreadable_rules(name, &error.to_string())),
+        }
+    }
+
+    /// What somebody with this scope sees.
+    pub fn view<'v>(&'v self, scope: &'v Scope) -> View<'v> {
+        View::new(self, scope)
+    }
+
+    /// Carries out changes, all or none, on disk with their checkpoint when this returns.
+    pub fn commit(&self, commit: &Commit<'_>) -> Result<Receipt> {
+        let mut store = self.store();
+        let receipt = commit::commit(&self.disk, &mut store, commit)?;
+        drop(store);
+        if let Some(catalog) = self.catalog.get() {
+            // The files are right whatever happens here; a catalog that lags is refreshed by the next reader.
+            catalog.refresh(&receipt.paths).ok();
+        }
+        Ok(receipt)
+    }
+
+    /// The catalog, read on first use. Without a watcher it is compared with the disk each time.
+    pub fn catalog(&self) -> Result<&Arc<Live>> {
+        if let Some(catalog) = self.catalog.get() {
+            if self.watcher.get().is_none() {
+                catalog.refresh_all()?;
+            }
+            return Ok(catalog);
+        }
+        let built = Arc::new(Live::build(Arc::clone(&self.disk) as Arc<dyn crate::files::Files>)?);
+        Ok(self.catalog.get_or_init(|| built))
+    }
+
+    /// Keeps the catalog fresh from now on, for programs that stay.
+    pub fn watch(&self, report: impl Fn(watch::Report) + Send + 'static) -> Result<()> {
+        if self.watcher.get().is_some() {
+            return Ok(());
+        }
+        let watcher = Watcher::start(self.disk.root(), Arc::clone(self.catalog()?), report)?;
+        self.watcher.set(watcher).ok();
+        self.catalog()?.refresh_all()
+    }
+
+    /// The audit entries that commits carry, oldest first, of those that took effect.
+    pub fn commits_with_notes(&self) -> Vec<(String, serde_json::Value)> {
+        const RECENT: usize = 1_000;
+        let store = self.store();
+        let entries = store.log.entries();
+        entries[entries.len().saturating_sub(RECENT)..]
+            .iter()
+            .filter(|entry| matches!(entry.ending, Some(Ending::Done | Ending::Finished)))
+            .filter_map(|entry| Some((entry.checkpoint.id.clone(), entry.checkpoint.note.clone()?)))
+            .collect()
+    }
+
+    /// Drops checkpoints that are too old or too many.
+    pub fn collect(&self, retention: Retention, now_ms: i64) -> Result<Collected> {
+        gc::collect(&mut self.store(), retention, now_ms)
+    }
+
+    /// Reads the store and says what is wrong with it.
+    pub fn verify(&self, read_data: ReadData) -> Result<Report> {
+        gc::verify(&mut self.store(), read_data)
+    }
+
+    /// Puts a damaged store aside and starts a new one from what can be read.
+    pub fn repair(&self) -> Result<Option<std::path::PathBuf>> {
+        gc::repair(&mut self.store())
+    }
+
+    pub(crate) fn store(&self) -> MutexGuard<'_, Store> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn disk(&self) -> &Disk {
+        &self.disk
+    }
+}
+
+fn recover_now(disk: &Disk, store: &mut Store) -> Result<Vec<(String, Ending)>> {
+    if store.log.damage().is_some() || store.log.entries().last().is_none_or(|entry| entry.ending.is_some()) {
+        return Ok(Vec::new());
+    }
+    let lock = store.lock_handle()?;
+    let _held = store::hold(&lock)?;
+    store.log.catch_up()?;
+    recover::finish_interrupted(disk, store)
+}
+
+/// Our data in the vault would be synced, indexed and offered to models.
+fn refuse_inside(root: &Path, data: &Path) -> Result<()> {
+    if data.starts_with(root) {
+        return Err(Error::io(
+            format!("the data folder {} lies inside the vault", data.display()),
+            std::io::Error::other("choose a folder outside of it"),
+        ));
+    }
+    Ok(())
+}
+
+fn unreadable_rules(name: &str, detail: &str) -> Error {
+    Error::Damaged {
+        what: format!("the rule file `{name}`"),
+        detail: format!("{detail}; mend it, nothing may be read or written until then"),
+    }
+}
