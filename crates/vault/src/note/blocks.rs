@@ -6,6 +6,7 @@
 
 mod ids;
 
+pub(crate) use ids::is_id;
 pub use ids::{BlockId, ids};
 
 use std::ops::Range;

@@ -131,7 +131,8 @@ impl<'a> Outline<'a> {
     /// Cuts a text into sections.
     pub fn read(text: &'a str) -> Outline<'a> {
         let front = front::split(text);
-        let body = front.as_ref().map_or(0, |front| front.block.end);
+        let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let body = front.as_ref().map_or(mark, |front| front.block.end);
         let blocks = Blocks::scan(text, body);
         let ids = blocks::ids(text, &blocks);
         let sections = sections(text, body, &blocks.headings);
