@@ -151,13 +151,15 @@ fn create_heading(outline: &Outline<'_>, path: &[String], content: &str) -> Resu
         Some((count, section)) => (count, section.level, section.content.end),
         None => (0, 0, outline.text.len()),
     };
-    let mut added = String::new();
+    let before = &outline.text[..at];
+    let begun = at > bom(before) && !before.ends_with(['\n', '\r']);
+    let mut added = String::from(if begun { outline.newline() } else { "" });
     for (depth, name) in (1..).zip(&path[count..]) {
         added.push_str(&heading_line(usize::from(level) + depth, name)?);
         added.push_str(outline.newline());
     }
     added.push_str(content);
-    Ok(splice(outline, at..at, guarded(outline, at, &added)))
+    Ok(format!("{before}{}{}", guarded(outline, at, &added), &outline.text[at..]))
 }
 
 /// `## name`, or a refusal if that would not be read as a heading of this name.
@@ -307,8 +309,10 @@ pub(crate) fn invalid_id(id: &str) -> Error {
 /// Replaces the span; what goes in always starts on a new line if it stands behind a heading or the front matter.
 fn splice(outline: &Outline<'_>, span: Range<usize>, content: String) -> String {
     let before = &outline.text[..span.start];
-    let ends_heading = span.start == outline.body || outline.sections.iter().any(|s| s.content.start == span.start);
-    let open = ends_heading && !before.is_empty() && !before.ends_with(['\n', '\r']) && span.start > bom(before);
+    let ends_heading =
+        span.start == outline.body || outline.sections.iter().any(|s| s.content.start == span.start);
+    let open =
+        ends_heading && !before.is_empty() && !before.ends_with(['\n', '\r']) && span.start > bom(before);
     let newline = if open && !content.is_empty() { outline.newline() } else { "" };
     format!("{before}{newline}{content}{}", &outline.text[span.end..])
 }
@@ -319,7 +323,8 @@ fn bom(text: &str) -> usize {
 
 /// The content, ended so that a heading which starts at `at` stays a heading.
 fn guarded(outline: &Outline<'_>, at: usize, content: &str) -> String {
-    let Some(next) = outline.sections.iter().find(|section| section.start == at || section.marker.start == at)
+    let Some(next) =
+        outline.sections.iter().find(|section| section.start == at || section.marker.start == at)
     else {
         return content.to_owned();
     };
@@ -337,7 +342,9 @@ fn guarded(outline: &Outline<'_>, at: usize, content: &str) -> String {
 pub(crate) fn is_atx(outline: &Outline<'_>, section: &Section) -> bool {
     let marker = &outline.text[section.marker.clone()];
     let hashes = marker.len() - marker.trim_start_matches('#').len();
-    hashes == usize::from(section.level) && !marker.contains('\n') && !marker[hashes..].starts_with(|c: char| !c.is_whitespace())
+    hashes == usize::from(section.level)
+        && !marker.contains('\n')
+        && !marker[hashes..].starts_with(|c: char| !c.is_whitespace())
 }
 
 /// The content, ended by one blank line at least.

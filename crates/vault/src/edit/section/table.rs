@@ -16,7 +16,9 @@ pub(crate) struct Rows(Vec<String>);
 impl Rows {
     /// Reads one row or a list of rows for the table in this span.
     pub(crate) fn read(text: &str, table: &Range<usize>, value: &Value) -> Result<Rows> {
-        let Value::Array(items) = value else { return Err(wrong_content("rows are a list, or a list of lists")) };
+        let Value::Array(items) = value else {
+            return Err(wrong_content("rows are a list, or a list of lists"));
+        };
         let columns = columns(&text[table.clone()]);
         let rows: Vec<&[Value]> = match items.iter().any(Value::is_array) {
             true => items.iter().map(row).collect::<Result<_>>()?,
@@ -59,7 +61,9 @@ fn cell(value: &Value) -> Result<String> {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
-        Value::Array(_) | Value::Object(_) => return Err(wrong_content("a cell is text, a number or a boolean")),
+        Value::Array(_) | Value::Object(_) => {
+            return Err(wrong_content("a cell is text, a number or a boolean"));
+        }
     };
     if text.contains(['\n', '\r']) {
         return Err(Error::Edit {

@@ -89,7 +89,10 @@ fn recorded_edits_give_the_recorded_text() {
             _ => false,
         };
         if !right {
-            wrong.push(format!("{} {:?}\n  found {found:?}\n  not {:?} {:?}", row.name, row.instruction, row.expected, row.error));
+            wrong.push(format!(
+                "{} {:?}\n  found {found:?}\n  not {:?} {:?}",
+                row.name, row.instruction, row.expected, row.error
+            ));
         }
     }
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
@@ -119,7 +122,8 @@ fn check_properties(row: &Row, properties: &Value, found: Result<String>) {
     let front = crate::note::front::split(&text).unwrap();
     assert_eq!(Value::Object(front.values.unwrap()), *properties, "{}", row.name);
     let Target::Front(key) = &row.instruction.target else { return };
-    for line in row.doc.lines().filter(|line| !line.starts_with(&format!("{key}:")) && !line.starts_with(' ')) {
+    for line in row.doc.lines().filter(|line| !line.starts_with(&format!("{key}:")) && !line.starts_with(' '))
+    {
         assert!(text.lines().any(|kept| kept == line), "{} lost {line:?}\n{text}", row.name);
     }
 }
@@ -218,7 +222,8 @@ fn rows_of_a_table_are_escaped_and_keep_their_quote() {
     assert_eq!(read_section(text, &target).unwrap().text, "> | a | b |\r\n> |:-:|---|\r\n> | 1 | 2 |");
     let text = "> | a | b |\r\n> |:-:|---|\r\n> | 1 | 2 |\r\n>\r\n> ^t\r\n";
     let append = Instruction::new(target, Operation::Append, Content::Json(rows));
-    let expected = "> | a | b |\r\n> |:-:|---|\r\n> | 1 | 2 |\r\n> | x\\|y | 3 |\r\n> | \\\\ |  |\r\n>\r\n> ^t\r\n";
+    let expected =
+        "> | a | b |\r\n> |:-:|---|\r\n> | 1 | 2 |\r\n> | x\\|y | 3 |\r\n> | \\\\ |  |\r\n>\r\n> ^t\r\n";
     assert_eq!(apply(text, &append).unwrap(), expected);
     let broken = Instruction { content: Content::Json(serde_json::json!(["a\nb", "c"])), ..append };
     assert_eq!(apply(text, &broken).unwrap_err().reason(), "table_cell_invalid");
