@@ -7,6 +7,7 @@ pub mod blocks;
 pub mod fields;
 pub mod front;
 pub mod links;
+pub mod outline;
 pub mod tags;
 pub mod tasks;
 

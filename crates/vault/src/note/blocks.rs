@@ -1,7 +1,13 @@
 //! The CommonMark skeleton of a note: one pass of the Markdown parser, everything with its byte span.
 //!
 //! The other scanners (links, tags, fields, sections) stand on this pass and never parse Markdown again.
+//! Block ids, which are Obsidian's and not CommonMark's, are in [`crate::note::blocks::ids`].
 //! Front matter is cut off before: spans are offsets into the whole text, but nothing in front of `body` is looked at.
+
+mod ids;
+
+pub(crate) use ids::is_id;
+pub use ids::{BlockId, ids};
 
 use std::ops::Range;
 
@@ -18,6 +24,17 @@ pub struct Blocks {
     pub code: Vec<Range<usize>>,
     /// Spans of raw HTML (blocks and inline tags). Sorted, not overlapping.
     pub html: Vec<Range<usize>>,
+    /// Unbroken runs of inline text, in document order.
+    pub runs: Vec<Run>,
+}
+
+/// Inline text that stands directly in one block, with no other block in between.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// Index of the block that holds it.
+    pub block: usize,
+    /// From its first to behind its last byte.
+    pub span: Range<usize>,
 }
 
 /// A heading, ATX or setext.
@@ -73,27 +90,41 @@ impl Blocks {
     /// Reads the structure of `text` from `body` on.
     pub fn scan(text: &str, body: usize) -> Blocks {
         let mut out = Blocks::default();
+        // For every open tag the innermost block around what follows: searching upwards instead would be
+        // quadratic in deeply nested emphasis.
         let mut open: Vec<Option<usize>> = Vec::new();
+        let mut joined = false;
         for (event, span) in Parser::new_ext(&text[body..], options()).into_offset_iter() {
             let span = span.start + body..span.end + body;
+            let around = open.last().copied().flatten();
             match event {
                 Event::Start(tag) => {
-                    let parent = open.iter().rev().find_map(|index| *index);
-                    open.push(out.start(text, tag, span, parent));
+                    let own = out.start(text, tag, span.clone(), around);
+                    if own.is_none() {
+                        out.inline(around, span, &mut joined);
+                    } else {
+                        joined = false;
+                    }
+                    open.push(own.or(around));
+                    continue;
                 }
                 Event::End(_) => {
                     open.pop();
+                    joined &= open.last().copied().flatten() == around;
+                    continue;
+                }
+                Event::Rule => {
+                    out.blocks.push(Block { kind: BlockKind::Rule, span, parent: around });
+                    joined = false;
+                    continue;
                 }
                 Event::Code(_) | Event::InlineMath(_) | Event::DisplayMath(_) => {
-                    push_span(&mut out.code, span)
+                    push_span(&mut out.code, span.clone())
                 }
-                Event::Html(_) | Event::InlineHtml(_) => push_span(&mut out.html, span),
-                Event::Rule => {
-                    let parent = open.iter().rev().find_map(|index| *index);
-                    out.blocks.push(Block { kind: BlockKind::Rule, span, parent });
-                }
+                Event::Html(_) | Event::InlineHtml(_) => push_span(&mut out.html, span.clone()),
                 _ => {}
             }
+            out.inline(around, span, &mut joined);
         }
         out
     }
@@ -101,6 +132,15 @@ impl Blocks {
     /// Whether the byte lies in code.
     pub fn in_code(&self, at: usize) -> bool {
         holds(&self.code, at)
+    }
+
+    fn inline(&mut self, block: Option<usize>, span: Range<usize>, joined: &mut bool) {
+        let Some(block) = block else { return };
+        match self.runs.last_mut() {
+            Some(run) if *joined && run.block == block => run.span.end = run.span.end.max(span.end),
+            _ => self.runs.push(Run { block, span }),
+        }
+        *joined = true;
     }
 
     fn start(
@@ -141,25 +181,6 @@ impl Blocks {
         self.blocks.push(Block { kind, span, parent });
         Some(self.blocks.len() - 1)
     }
-}
-
-/// A block id (`^id`) and the block that it names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BlockId {
-    /// The id without its `^`.
-    pub id: String,
-    /// The `^id` itself.
-    pub span: Range<usize>,
-    /// The bytes that the id names, without the id, without a trailing line end.
-    pub content: Range<usize>,
-    /// What kind of block it names.
-    pub kind: BlockKind,
-}
-
-/// The block ids of a note, in document order.
-pub fn ids(text: &str, blocks: &Blocks) -> Vec<BlockId> {
-    let _ = (text, blocks);
-    Vec::new()
 }
 
 /// Whether one of the sorted spans holds the byte.
