@@ -16,6 +16,7 @@ pub mod repeat;
 pub mod results;
 pub mod run;
 pub mod task;
+#[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod tool;
 pub mod view;

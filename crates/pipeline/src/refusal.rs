@@ -47,6 +47,9 @@ impl From<vault::Error> for Refusal {
         let refusal = Refusal::new(error.reason(), error.to_string(), error.hint());
         match &error {
             vault::Error::Missing { path, near } => refusal.with("path", path).with("suggestions", near),
+            vault::Error::Forbidden { path, subreason, allowed } => {
+                refusal.with("path", path).with("op", "read").with("subreason", subreason).with("activeScope", allowed)
+            }
             vault::Error::Exists { path }
             | vault::Error::IsFolder { path }
             | vault::Error::NotAFolder { path }

@@ -22,6 +22,16 @@ pub enum Error {
         /// Paths that look alike.
         near: Vec<VaultPath>,
     },
+    /// The scope does not let this path be read.
+    #[error("`{path}` may not be read ({subreason})")]
+    Forbidden {
+        /// What was asked for.
+        path: VaultPath,
+        /// Which rule says so.
+        subreason: &'static str,
+        /// The folders that may be read.
+        allowed: Vec<String>,
+    },
     /// Something is there already.
     #[error("`{path}` exists already")]
     Exists {
@@ -137,6 +147,7 @@ impl Error {
         match self {
             Error::Path { error, .. } => error.reason(),
             Error::Missing { .. } => "note_missing",
+            Error::Forbidden { .. } => "path_forbidden",
             Error::Exists { .. } => "file_exists",
             Error::IsFolder { .. } => "path_is_directory",
             Error::NotAFolder { .. } => "path_is_file",
@@ -161,6 +172,10 @@ impl Error {
                 "list the folder or search for the name".to_owned()
             }
             Error::Missing { near, .. } => format!("did you mean {}?", join(near)),
+            Error::Forbidden { allowed, .. } if allowed.is_empty() => {
+                "hidden files are settings, version control and keys; they are not read".to_owned()
+            }
+            Error::Forbidden { allowed, .. } => format!("readable: {}", allowed.join(", ")),
             Error::Exists { .. } => "choose another name, or edit what is there".to_owned(),
             Error::IsFolder { .. } => "list the folder and name one of its files".to_owned(),
             Error::NotAFolder { .. } => "name a folder, or use the file's own path".to_owned(),

@@ -132,6 +132,12 @@ impl MemoryFiles {
             .collect();
     }
 
+    /// Like [`Files::walk`], with hidden files: what a test writes to a real folder.
+    pub fn walk_hidden_too(&self, each: &mut dyn FnMut(Entry)) {
+        let held = self.held();
+        held.folders.keys().chain(held.files.keys()).filter_map(|path| held.entry(path)).for_each(each);
+    }
+
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -3,6 +3,7 @@
 //! Called by `pipeline` (which owns the one [`Vault`] and hands out scoped views) and, through views, by `tools`.
 //! Deliberately not here: models, networks, approval, audit. Plain synchronous code, useful alone.
 
+pub mod canvas;
 pub mod catalog;
 pub mod change;
 pub mod commit;
@@ -13,6 +14,7 @@ pub mod files;
 pub mod health;
 pub mod links;
 pub mod moment;
+pub mod moves;
 pub mod note;
 pub mod path;
 pub mod periodic;

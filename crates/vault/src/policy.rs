@@ -172,6 +172,26 @@ impl Scope {
         !is_secret(path) && self.limits.may_read(path) && !matches(&self.rules.ignore, path)
     }
 
+    /// Refuses a path that may not be read. A path that an ignore file hides is simply not there.
+    pub fn check_read(&self, path: &VaultPath) -> Result<()> {
+        if self.may_read(path) {
+            return Ok(());
+        }
+        let forbidden = |subreason, allowed| Err(Error::Forbidden { path: path.clone(), subreason, allowed });
+        if is_secret(path) {
+            return forbidden("hidden", Vec::new());
+        }
+        if !self.limits.may_read(path) {
+            return forbidden("outside_read_paths", self.readable());
+        }
+        Err(Error::Missing { path: path.clone(), near: Vec::new() })
+    }
+
+    fn readable(&self) -> Vec<String> {
+        let lists = [&self.limits.read, &self.limits.write];
+        lists.into_iter().flatten().flatten().map(ToString::to_string).collect()
+    }
+
     /// Whether a folder may hold something that can be read.
     pub fn may_enter(&self, folder: &VaultPath) -> bool {
         if is_secret(folder) || matches(&self.rules.ignore, folder) {

@@ -185,3 +185,70 @@ fn events_become_places_to_look_at() {
         assert_eq!(format!("{:?} everything: {}", burst.paths, burst.everything), expected, "{shown}");
     }
 }
+
+#[test]
+#[ignore]
+fn zz_bench() {
+    use crate::search::{Pattern, Query, search};
+    let rss = || {
+        let text = fs::read_to_string("/proc/self/status").unwrap();
+        text.lines().filter(|l| l.starts_with("VmRSS") || l.starts_with("VmHWM")).map(str::to_owned).collect::<Vec<_>>().join(" ")
+    };
+    let root = PathBuf::from(std::env::var("BENCH_VAULT").unwrap());
+    let files: Arc<dyn Files> = Arc::new(RealFiles(root.clone()));
+    println!("start {}", rss());
+    let t = Instant::now();
+    let mut n = 0;
+    files.walk(&mut |_| n += 1).unwrap();
+    println!("walk {n} {:?}", t.elapsed());
+    let t = Instant::now();
+    let live = Arc::new(Live::build(files.clone()).unwrap());
+    println!("build {:?} {}", t.elapsed(), rss());
+    let t = Instant::now();
+    live.refresh_all().unwrap();
+    println!("refresh_all {:?} {}", t.elapsed(), rss());
+    let all = Visible::all();
+    let c = live.read();
+    let t = Instant::now();
+    let stats = c.stats(all);
+    println!("stats {:?} {stats:?}", t.elapsed());
+    let t = Instant::now();
+    println!("tags {} {:?}", c.tags(all).len(), t.elapsed());
+    let most = c.notes(all).take(2000).max_by_key(|i| c.backlinks(&i.path, all).len()).unwrap().path.clone();
+    let t = Instant::now();
+    println!("backlinks {} {} {:?}", most, c.backlinks(&most, all).len(), t.elapsed());
+    let t = Instant::now();
+    println!("near {:?} {:?}", c.near(&VaultPath::parse("zz/quarterli-plan.md").unwrap(), all), t.elapsed());
+    let t = Instant::now();
+    println!("lookup {:?} {:?}", c.lookup("no such alias", all), t.elapsed());
+    let t = Instant::now();
+    println!("recent {} {:?}", c.recent(10, all).len(), t.elapsed());
+    let t = Instant::now();
+    let f = crate::health::check(&c, all);
+    println!("health {:?} {:?} {}", crate::health::counts(&f), t.elapsed(), rss());
+    drop(f);
+    let paths: Vec<VaultPath> = c.files(all).map(|i| i.path.clone()).collect();
+    for pattern in [Pattern::Literal("zebrafish".into()), Pattern::Literal("the".into()), Pattern::Regex(r"\bproj\w+ \d+".into())] {
+        let t = Instant::now();
+        let f = search(&*files, &paths, &Query::new(pattern.clone())).unwrap();
+        println!("search {pattern:?} {} in {} {:?}", f.total_matches, f.files_scanned, t.elapsed());
+    }
+    drop(c);
+    let t = Instant::now();
+    let w = Watcher::start(&root, live.clone(), |_| ()).unwrap();
+    println!("watch start {:?} {}", t.elapsed(), rss());
+    let victims: Vec<VaultPath> = paths.iter().filter(|p| p.is_note()).take(40).cloned().collect();
+    let mut times = Vec::new();
+    for (i, v) in victims.iter().enumerate() {
+        let old = fs::read(root.join(v.as_str())).unwrap();
+        let title = format!("zz {i}");
+        fs::write(root.join(v.as_str()), format!("# {title}\n")).unwrap();
+        let t = Instant::now();
+        while live.read().get(v, all).unwrap().title() != title { thread::sleep(Duration::from_micros(200)); }
+        times.push(t.elapsed());
+        fs::write(root.join(v.as_str()), old).unwrap();
+    }
+    times.sort();
+    println!("seen p50 {:?} p95 {:?} worst {:?}", times[20], times[38], times[39]);
+    drop(w);
+}

@@ -1,0 +1,287 @@
+//! The vault as one agent sees it. What its scope hides is absent: from reads, lists, searches, tags, links and counts.
+//!
+//! Tools plan against a view and never see the vault itself. A view reads; it has no way to write.
+
+use std::sync::Arc;
+
+use crate::catalog::{Catalog, Live, Lookup, Visible};
+use crate::disk::LARGEST_FILE;
+use crate::error::{Error, Result};
+use crate::files::{Entry, Files, Kind};
+use crate::health::{self, Finding};
+use crate::path::{VaultFolder, VaultPath};
+use crate::periodic;
+use crate::policy::Scope;
+use crate::restore::{self, Conflict, Restore, Undo};
+use crate::search::{self, Found, Query};
+use crate::store::log::LogEntry;
+use crate::store::record::{Ending, Step};
+use crate::vault::Vault;
+
+/// A scoped view of a vault.
+#[derive(Clone, Copy)]
+pub struct View<'v> {
+    vault: &'v Vault,
+    scope: &'v Scope,
+}
+
+/// A checkpoint as the view shows it: only the paths that may be read.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct CheckpointInfo {
+    /// Its name.
+    pub id: String,
+    /// The task to which it belongs.
+    pub task: String,
+    /// The tool that planned it.
+    pub tool: String,
+    /// Milliseconds since 1970.
+    pub time_ms: i64,
+    /// The steps, as far as their paths may be read.
+    pub steps: Vec<Step>,
+    /// How it ended.
+    pub ending: Option<Ending>,
+}
+
+impl<'v> View<'v> {
+    pub(crate) fn new(vault: &'v Vault, scope: &'v Scope) -> View<'v> {
+        View { vault, scope }
+    }
+
+    /// What may be read and written.
+    pub fn scope(&self) -> &'v Scope {
+        self.scope
+    }
+
+    /// A file's bytes. The scope is asked before the disk is.
+    pub fn read(&self, path: &VaultPath) -> Result<Vec<u8>> {
+        self.scope.check_read(path).map_err(|error| self.with_suggestions(error))?;
+        self.vault.disk().read_up_to(path, LARGEST_FILE).map(|(bytes, _)| bytes).map_err(|error| self.with_suggestions(error))
+    }
+
+    /// A file's text.
+    pub fn text(&self, path: &VaultPath) -> Result<String> {
+        String::from_utf8(self.read(path)?)
+            .map_err(|error| Error::Binary { path: path.clone(), byte: error.utf8_error().valid_up_to() })
+    }
+
+    /// A file's text, or none where there is no file yet.
+    pub fn text_if_any(&self, path: &VaultPath) -> Result<Option<String>> {
+        match self.look(path)? {
+            None => Ok(None),
+            Some(Entry { kind: Kind::Folder, .. }) => Err(Error::IsFolder { path: path.clone() }),
+            Some(_) => self.text(path).map(Some),
+        }
+    }
+
+    /// What lies at a path, if anything does that may be read.
+    pub fn look(&self, path: &VaultPath) -> Result<Option<Entry>> {
+        match self.scope.check_read(path) {
+            Err(Error::Missing { .. }) => return Ok(None),
+            other => other?,
+        }
+        let found = self.vault.disk().look(path)?;
+        Ok(found.map(|(kind, state)| Entry { path: path.clone(), kind, stat: state.into() }))
+    }
+
+    /// The file that a path means: itself if it is there, else the one that differs only in case, Unicode form,
+    /// extension or folder, if there is exactly one.
+    pub fn find(&self, path: &VaultPath) -> Result<VaultPath> {
+        if self.look(path)?.is_some() {
+            return Ok(path.clone());
+        }
+        match self.catalog()?.lookup(path.as_str()) {
+            Lookup::One(found) => Ok(found),
+            Lookup::Several(paths) => Err(Error::Edit {
+                reason: "ambiguous_path",
+                message: format!("`{path}` could be several files"),
+                hint: "use one of the exact paths".to_owned(),
+                candidates: paths.iter().map(ToString::to_string).collect(),
+            }),
+            Lookup::None => Err(Error::Missing { path: path.clone(), near: self.near(path) }),
+        }
+    }
+
+    /// Everything in a folder, sorted by path; all below it, or only what lies directly in it.
+    pub fn list(&self, folder: &VaultFolder, depth: Depth) -> Result<Vec<Entry>> {
+        if let Some(path) = folder.path() {
+            match self.look(path)? {
+                Some(Entry { kind: Kind::Folder, .. }) => {}
+                Some(_) => return Err(Error::NotAFolder { path: path.clone() }),
+                None if self.scope.may_enter(path) && self.vault.disk().look(path)?.is_some() => {}
+                None => return Err(Error::Missing { path: path.clone(), near: self.near(path) }),
+            }
+        }
+        let mut entries = Vec::new();
+        self.vault.disk().walk_in(folder, &mut |entry| {
+            let direct = depth == Depth::All || entry.path.parent() == *folder;
+            let seen = match entry.kind {
+                Kind::File => self.scope.may_read(&entry.path),
+                Kind::Folder => self.scope.may_enter(&entry.path),
+            };
+            if direct && seen {
+                entries.push(entry);
+            }
+        })?;
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(entries)
+    }
+
+    /// The catalog, as far as this view reaches.
+    pub fn catalog(&self) -> Result<CatalogView<'v>> {
+        Ok(CatalogView { live: self.vault.catalog()?, scope: self.scope })
+    }
+
+    /// Exact text search.
+    pub fn search(&self, query: &Query) -> Result<Found> {
+        let mut paths = Vec::new();
+        self.vault.disk().walk_in(&query.folder.clone().unwrap_or_default(), &mut |entry| {
+            if entry.kind == Kind::File && self.scope.may_read(&entry.path) {
+                paths.push(entry.path);
+            }
+        })?;
+        search::search(self.vault.disk(), &paths, query)
+    }
+
+    /// The settings of daily and other periodic notes. They are read for the engine, not shown to the agent.
+    pub fn periodic_settings(&self) -> Result<periodic::Settings> {
+        periodic::Settings::read(&|name| self.machinery_text(name))
+    }
+
+    /// The text of a template or settings file by its path, for planning.
+    pub fn machinery_text(&self, name: &str) -> Option<String> {
+        let path = VaultPath::parse(name).ok()?;
+        let (bytes, _) = self.vault.disk().read_up_to(&path, LARGEST_FILE).ok()?;
+        String::from_utf8(bytes).ok()
+    }
+
+    /// Checkpoints, newest first.
+    pub fn checkpoints(&self) -> Vec<CheckpointInfo> {
+        let mut store = self.vault.store();
+        // Other processes may have written; what cannot be read any more is reported by `check`.
+        store.log.catch_up().ok();
+        store.log.entries().iter().rev().filter_map(|entry| self.shown(entry)).collect()
+    }
+
+    /// One checkpoint, by its id or a unique prefix.
+    pub fn checkpoint(&self, id: &str) -> Result<CheckpointInfo> {
+        let mut store = self.vault.store();
+        store.log.catch_up()?;
+        let entry = store.log.find(id)?;
+        self.shown(entry).ok_or_else(|| Error::Checkpoint {
+            reason: "checkpoint_missing",
+            message: format!("there is no checkpoint `{id}`"),
+        })
+    }
+
+    /// A file's bytes before and after a checkpoint; `None` where it did not exist.
+    pub fn checkpoint_file(&self, id: &str, path: &VaultPath) -> Result<(Option<Vec<u8>>, Option<Vec<u8>>)> {
+        self.scope.check_read(path)?;
+        let info = self.checkpoint(id)?;
+        let store = self.vault.store();
+        for step in &info.steps {
+            if let Step::Write { path: at, before, after } = step
+                && at == path
+            {
+                let bytes = |side: &Option<crate::store::record::Side>| {
+                    side.as_ref().map(|side| store.log.blob(&side.hash)).transpose()
+                };
+                return Ok((bytes(before)?, bytes(after)?));
+            }
+        }
+        Err(Error::Checkpoint {
+            reason: "checkpoint_file_missing",
+            message: format!("checkpoint {} holds no text of `{path}`", info.id),
+        })
+    }
+
+    /// The changes that would take something back.
+    pub fn plan_restore(&self, undo: &Undo, conflict: Conflict) -> Result<Restore> {
+        let mut store = self.vault.store();
+        store.log.catch_up()?;
+        restore::plan(self.vault.disk(), &store, undo, conflict)
+    }
+
+    /// Paths that look like this one.
+    pub fn near(&self, path: &VaultPath) -> Vec<VaultPath> {
+        self.catalog().map(|catalog| catalog.near(path)).unwrap_or_default()
+    }
+
+    /// Everything below a folder, hidden names included, and whether it is a file: for moves and deletes of folders.
+    pub fn contents(&self, folder: &VaultPath) -> Result<Vec<VaultPath>> {
+        let mut all = Vec::new();
+        let mut waiting = vec![folder.clone()];
+        while let Some(folder) = waiting.pop() {
+            for child in self.vault.disk().children(&folder)? {
+                if let Some((Kind::Folder, _)) = self.vault.disk().look(&child)? {
+                    waiting.push(child.clone());
+                }
+                all.push(child);
+            }
+        }
+        all.sort();
+        Ok(all)
+    }
+
+    fn shown(&self, entry: &LogEntry) -> Option<CheckpointInfo> {
+        let checkpoint = &entry.checkpoint;
+        let may = |path: &&VaultPath| self.scope.may_read(path);
+        let steps: Vec<Step> =
+            checkpoint.steps.iter().filter(|step| step.paths().iter().all(may)).cloned().collect();
+        if steps.is_empty() {
+            return None;
+        }
+        Some(CheckpointInfo {
+            id: checkpoint.id.clone(),
+            task: checkpoint.task.clone(),
+            tool: checkpoint.tool.clone(),
+            time_ms: checkpoint.time_ms,
+            steps,
+            ending: entry.ending,
+        })
+    }
+
+    fn with_suggestions(&self, error: Error) -> Error {
+        match error {
+            Error::Missing { path, near } if near.is_empty() => Error::Missing { near: self.near(&path), path },
+            other => other,
+        }
+    }
+}
+
+/// How far a listing goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Only what lies directly in the folder.
+    One,
+    /// Everything below.
+    All,
+}
+
+/// The catalog through a scope.
+pub struct CatalogView<'v> {
+    live: &'v Arc<Live>,
+    scope: &'v Scope,
+}
+
+impl CatalogView<'_> {
+    /// Asks the catalog something, with what may be seen.
+    pub fn ask<T>(&self, question: impl FnOnce(&Catalog, Visible<'_>) -> T) -> T {
+        let sees = |path: &VaultPath| self.scope.may_read(path);
+        question(&self.live.read(), Visible::only(&sees))
+    }
+
+    /// The file that a text means.
+    pub fn lookup(&self, text: &str) -> Lookup {
+        self.ask(|catalog, visible| catalog.lookup(text, visible))
+    }
+
+    /// Paths that look like this one.
+    pub fn near(&self, path: &VaultPath) -> Vec<VaultPath> {
+        self.ask(|catalog, visible| catalog.near(path, visible))
+    }
+
+    /// What is wrong in the vault.
+    pub fn health(&self) -> Vec<Finding> {
+        self.ask(health::check)
+    }
+}
