@@ -72,7 +72,8 @@ fn common_folder(paths: &[&VaultPath]) -> String {
         let shared = common.iter().zip(&other).take_while(|(a, b)| a == b).count();
         common.truncate(shared);
     }
-    let common: Vec<String> = common.into_iter().filter(|name| !name.is_empty()).map(|name| escape(&name)).collect();
+    let common: Vec<String> =
+        common.into_iter().filter(|name| !name.is_empty()).map(|name| escape(&name)).collect();
     if common.is_empty() { "/**".to_owned() } else { format!("/{}/**", common.join("/")) }
 }
 

@@ -158,7 +158,8 @@ impl Audit {
     pub fn last(&self, count: usize) -> Result<Vec<Entry>, Refusal> {
         let text = self.read_all()?;
         let lines: Vec<&str> = text.lines().collect();
-        let entries = lines.iter().rev().filter_map(|line| serde_json::from_str::<Entry>(line).ok()).take(count);
+        let entries =
+            lines.iter().rev().filter_map(|line| serde_json::from_str::<Entry>(line).ok()).take(count);
         let mut entries: Vec<Entry> = entries.collect();
         entries.reverse();
         Ok(entries)
@@ -176,7 +177,9 @@ impl Audit {
                 Err(error) => report.problems.push(format!("audit: line {number} cannot be read: {error}")),
                 Ok(line) => {
                     if line.prev != prev {
-                        report.problems.push(format!("audit: line {number} does not follow from the line before it"));
+                        report
+                            .problems
+                            .push(format!("audit: line {number} does not follow from the line before it"));
                     }
                     if line.hash != chain(&line.prev, &line.entry) {
                         report.problems.push(format!("audit: line {number} was changed"));
@@ -290,8 +293,28 @@ pub fn redact(input: &Value) -> Value {
 
 /// Keys whose values name a thing and are not a text that somebody wrote.
 const NAMES: [&str; 22] = [
-    "path", "paths", "source", "destination", "from", "to", "folder", "output_path", "files", "id", "checkpoint", "task",
-    "mode", "direction", "match", "operation", "type", "scope", "period", "date", "format", "action",
+    "path",
+    "paths",
+    "source",
+    "destination",
+    "from",
+    "to",
+    "folder",
+    "output_path",
+    "files",
+    "id",
+    "checkpoint",
+    "task",
+    "mode",
+    "direction",
+    "match",
+    "operation",
+    "type",
+    "scope",
+    "period",
+    "date",
+    "format",
+    "action",
 ];
 const DEEPEST: usize = 4;
 
@@ -300,9 +323,13 @@ fn redact_below(value: &Value, key: &str, depth: usize) -> Value {
         _ if depth > DEEPEST => Value::String("[…]".to_owned()),
         Value::String(text) if NAMES.contains(&key) => Value::String(scrub(text)),
         Value::String(text) => Value::String(format!("[{} chars]", text.chars().count())),
-        Value::Array(list) => Value::Array(list.iter().map(|item| redact_below(item, key, depth + 1)).collect()),
+        Value::Array(list) => {
+            Value::Array(list.iter().map(|item| redact_below(item, key, depth + 1)).collect())
+        }
         Value::Object(map) => Value::Object(
-            map.iter().map(|(key, value)| (scrub(key), redact_below(value, key, depth + 1))).collect::<Map<_, _>>(),
+            map.iter()
+                .map(|(key, value)| (scrub(key), redact_below(value, key, depth + 1)))
+                .collect::<Map<_, _>>(),
         ),
         other => other.clone(),
     }
@@ -366,15 +393,27 @@ mod tests {
             if n % 3 == 0 { &two } else { &one }.append(entry(&format!("tool{n}"))).unwrap();
         }
         assert_eq!(one.verify().unwrap(), Verified { lines: 20, problems: vec![] });
-        assert_eq!(one.last(2).unwrap().iter().map(|e| e.tool.as_str()).collect::<Vec<_>>(), ["tool18", "tool19"]);
+        assert_eq!(
+            one.last(2).unwrap().iter().map(|e| e.tool.as_str()).collect::<Vec<_>>(),
+            ["tool18", "tool19"]
+        );
     }
 
     #[test]
     fn a_changed_a_removed_and_an_inserted_line_are_named() {
         for (what, change, expected) in [
-            ("changed", (|text: String| text.replacen("tool1", "tool7", 1)) as fn(String) -> String, "line 2 was changed"),
-            ("removed", |text| text.lines().enumerate().filter(|(n, _)| *n != 1).map(|(_, l)| format!("{l}\n")).collect(),
-                "line 2 does not follow"),
+            (
+                "changed",
+                (|text: String| text.replacen("tool1", "tool7", 1)) as fn(String) -> String,
+                "line 2 was changed",
+            ),
+            (
+                "removed",
+                |text| {
+                    text.lines().enumerate().filter(|(n, _)| *n != 1).map(|(_, l)| format!("{l}\n")).collect()
+                },
+                "line 2 does not follow",
+            ),
             ("garbled", |text| text.replacen("{\"time\"", "{\"ti", 1), "line 1 cannot be read"),
         ] {
             let (_folder, audit) = audit();
@@ -398,7 +437,8 @@ mod tests {
     #[test]
     fn a_commit_without_its_line_gets_it_at_the_next_start_and_only_once() {
         let (_folder, audit) = audit();
-        let note = serde_json::to_value(Entry { checkpoint: Some("abc".into()), ..entry("write_file") }).unwrap();
+        let note =
+            serde_json::to_value(Entry { checkpoint: Some("abc".into()), ..entry("write_file") }).unwrap();
         let commits = || [("abc".to_owned(), note.clone())].into_iter();
         assert_eq!(audit.catch_up(commits()).unwrap(), 1);
         assert_eq!(audit.catch_up(commits()).unwrap(), 0);

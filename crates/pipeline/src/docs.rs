@@ -31,8 +31,16 @@ pub fn tools_page(registry: &Registry) -> String {
 
 fn describe(page: &mut String, listing: &Listing) {
     let deferred = if listing.spec.deferred { ", deferred" } else { "" };
-    let _ = write!(page, "\n### `{}` ({}{deferred})\n{}\n", listing.spec.name, listing.spec.effect.name(), listing.description);
-    let Some(fields) = listing.schema.get("properties").and_then(Value::as_object).filter(|fields| !fields.is_empty()) else {
+    let _ = write!(
+        page,
+        "\n### `{}` ({}{deferred})\n{}\n",
+        listing.spec.name,
+        listing.spec.effect.name(),
+        listing.description
+    );
+    let Some(fields) =
+        listing.schema.get("properties").and_then(Value::as_object).filter(|fields| !fields.is_empty())
+    else {
         return;
     };
     let required: Vec<&str> = listing
@@ -49,18 +57,32 @@ fn describe(page: &mut String, listing: &Listing) {
             None if required.contains(&name.as_str()) => "required".to_owned(),
             None => String::new(),
         };
-        let meaning = schema.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
-        let _ = writeln!(page, "| `{name}` | {} | {default} | {} |", kind(schema, &listing.schema), meaning.replace('|', "\\|"));
+        let meaning =
+            schema.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
+        let _ = writeln!(
+            page,
+            "| `{name}` | {} | {default} | {} |",
+            kind(schema, &listing.schema),
+            meaning.replace('|', "\\|")
+        );
     }
 }
 
 /// A schema in a word or two.
 fn kind(schema: &Value, whole: &Value) -> String {
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
-        return values.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).collect::<Vec<_>>().join(" \\| ");
+        return values
+            .iter()
+            .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+            .collect::<Vec<_>>()
+            .join(" \\| ");
     }
-    if let Some(name) = schema.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix("#/$defs/")) {
-        return whole.pointer(&format!("/$defs/{name}")).map_or_else(|| name.to_owned(), |schema| kind(schema, whole));
+    if let Some(name) =
+        schema.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix("#/$defs/"))
+    {
+        return whole
+            .pointer(&format!("/$defs/{name}"))
+            .map_or_else(|| name.to_owned(), |schema| kind(schema, whole));
     }
     for key in ["anyOf", "oneOf"] {
         if let Some(options) = schema.get(key).and_then(Value::as_array) {
@@ -78,12 +100,18 @@ fn kind(schema: &Value, whole: &Value) -> String {
     }
     match schema.get("type") {
         Some(Value::String(name)) if name == "array" => {
-            format!("list of {}", schema.get("items").map_or_else(|| "any".to_owned(), |items| kind(items, whole)))
+            format!(
+                "list of {}",
+                schema.get("items").map_or_else(|| "any".to_owned(), |items| kind(items, whole))
+            )
         }
         Some(Value::String(name)) => name.clone(),
-        Some(Value::Array(names)) => {
-            names.iter().filter_map(Value::as_str).filter(|name| *name != "null").collect::<Vec<_>>().join(" \\| ")
-        }
+        Some(Value::Array(names)) => names
+            .iter()
+            .filter_map(Value::as_str)
+            .filter(|name| *name != "null")
+            .collect::<Vec<_>>()
+            .join(" \\| "),
         _ => "any".to_owned(),
     }
 }

@@ -45,7 +45,13 @@ impl Grants {
     }
 
     /// The grant that covers a call on these paths, if one does. Every path must fit.
-    pub fn covering(&self, tool: &str, paths: &[&VaultPath], target: Option<&str>, who: &Who<'_>) -> Option<Grant> {
+    pub fn covering(
+        &self,
+        tool: &str,
+        paths: &[&VaultPath],
+        target: Option<&str>,
+        who: &Who<'_>,
+    ) -> Option<Grant> {
         let fits = |grant: &Grant| {
             grant.rule.tool == tool
                 && grant.expires_ms.is_none_or(|expires| who.now_ms < expires)
@@ -81,7 +87,8 @@ impl Grants {
 
     /// Takes a grant back, by its id or a unique prefix of it.
     pub fn revoke(&self, id: &str) -> Result<Grant, Refusal> {
-        let missing = || Refusal::new("grant_missing", format!("there is no grant `{id}`"), "list the grants first");
+        let missing =
+            || Refusal::new("grant_missing", format!("there is no grant `{id}`"), "list the grants first");
         let mut kept = self.kept()?;
         let mut passing = self.passing.lock().unwrap_or_else(PoisonError::into_inner);
         let found: Vec<String> = kept
@@ -150,9 +157,13 @@ fn covers(rule: &Rule, paths: &[&VaultPath], target: Option<&str>) -> bool {
     {
         return false;
     }
-    let Some(pattern) = &rule.paths else { return paths.is_empty() && (rule.target.is_some() || target.is_none()) };
+    let Some(pattern) = &rule.paths else {
+        return paths.is_empty() && (rule.target.is_some() || target.is_none());
+    };
     let mut builder = GitignoreBuilder::new("");
-    let Ok(patterns) = builder.add_line(None, pattern).and_then(|builder| builder.build()) else { return false };
+    let Ok(patterns) = builder.add_line(None, pattern).and_then(|builder| builder.build()) else {
+        return false;
+    };
     !paths.is_empty()
         && paths.iter().all(|path| patterns.matched_path_or_any_parents(path.as_str(), false).is_ignore())
 }
@@ -178,7 +189,9 @@ mod tests {
         let grants = Grants::open(&folder.path().join("grants.json"));
         grants.add(grant("aa11", "append", "/Journal/**", Lifetime::Always)).unwrap();
         grants.add(grant("bb22", "write", "/a.md", Lifetime::Task)).unwrap();
-        grants.add(Grant { expires_ms: Some(100), ..grant("cc33", "move", "/**", Lifetime::Always) }).unwrap();
+        grants
+            .add(Grant { expires_ms: Some(100), ..grant("cc33", "move", "/**", Lifetime::Always) })
+            .unwrap();
         let covered = |tool: &str, paths: &[&str], task: &str, now_ms: i64| {
             let paths: Vec<VaultPath> = paths.iter().map(|p| VaultPath::parse(p).unwrap()).collect();
             let paths: Vec<&VaultPath> = paths.iter().collect();
@@ -212,7 +225,12 @@ mod tests {
         std::fs::write(&file, b"[{").unwrap();
         let grants = Grants::open(&file);
         let path = VaultPath::parse("a.md").unwrap();
-        assert!(grants.covering("write", &[&path], None, &Who { task: "t", session: "s", now_ms: 0 }).is_none());
-        assert_eq!(grants.add(grant("a", "w", "/**", Lifetime::Always)).unwrap_err().reason, "grants_unreadable");
+        assert!(
+            grants.covering("write", &[&path], None, &Who { task: "t", session: "s", now_ms: 0 }).is_none()
+        );
+        assert_eq!(
+            grants.add(grant("a", "w", "/**", Lifetime::Always)).unwrap_err().reason,
+            "grants_unreadable"
+        );
     }
 }

@@ -149,7 +149,10 @@ impl Action {
 
 impl fmt::Debug for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Action").field("summary", &self.summary).field("target", &self.target).finish_non_exhaustive()
+        f.debug_struct("Action")
+            .field("summary", &self.summary)
+            .field("target", &self.target)
+            .finish_non_exhaustive()
     }
 }
 

@@ -22,7 +22,11 @@ pub struct Refusal {
 
 impl Refusal {
     /// A refusal for this reason.
-    pub fn new(reason: impl Into<Cow<'static, str>>, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
+    pub fn new(
+        reason: impl Into<Cow<'static, str>>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Refusal {
         Refusal { reason: reason.into(), message: message.into(), hint: hint.into(), data: Map::new() }
     }
 
@@ -47,9 +51,11 @@ impl From<vault::Error> for Refusal {
         let refusal = Refusal::new(error.reason(), error.to_string(), error.hint());
         match &error {
             vault::Error::Missing { path, near } => refusal.with("path", path).with("suggestions", near),
-            vault::Error::Forbidden { path, subreason, allowed } => {
-                refusal.with("path", path).with("op", "read").with("subreason", subreason).with("activeScope", allowed)
-            }
+            vault::Error::Forbidden { path, subreason, allowed } => refusal
+                .with("path", path)
+                .with("op", "read")
+                .with("subreason", subreason)
+                .with("activeScope", allowed),
             vault::Error::Exists { path }
             | vault::Error::IsFolder { path }
             | vault::Error::NotAFolder { path }

@@ -82,6 +82,11 @@ impl Rights {
         }
     }
 
+    /// Whether an edit may be carried out at all, whatever tool planned it: `read` and `vault` cannot write.
+    pub fn may_edit(&self) -> bool {
+        self.groups.contains(&Group::Edit)
+    }
+
     /// Whether a tool may be called.
     pub fn permit(&self, spec: &Spec) -> bool {
         self.groups.contains(&spec.group)
@@ -115,7 +120,11 @@ impl Registry {
         }
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         if tools.contains_key(&name) {
-            return Err(Refusal::new("tool_exists", format!("there is a tool `{name}` already"), "choose another name"));
+            return Err(Refusal::new(
+                "tool_exists",
+                format!("there is a tool `{name}` already"),
+                "choose another name",
+            ));
         }
         tools.insert(name, tool);
         Ok(())
@@ -132,7 +141,8 @@ impl Registry {
         if let Some(tool) = tools.get(name).filter(|tool| rights.permit(tool.spec())) {
             return Ok(Arc::clone(tool));
         }
-        let known = tools.values().filter(|tool| rights.permit(tool.spec())).map(|tool| tool.spec().name.as_ref());
+        let known =
+            tools.values().filter(|tool| rights.permit(tool.spec())).map(|tool| tool.spec().name.as_ref());
         let hint = match nearest(name, known) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => "call only tools that were listed; `find_tool` finds the deferred ones".to_owned(),

@@ -37,7 +37,8 @@ impl Repetition {
             ));
         }
         let Some(words) = search_words(input).filter(|_| !is_paging(input)) else { return Ok(()) };
-        let alike = calls.iter().filter(|seen| seen.words.as_ref().is_some_and(|other| overlap(&words, other) > 0.5));
+        let alike =
+            calls.iter().filter(|seen| seen.words.as_ref().is_some_and(|other| overlap(&words, other) > 0.5));
         if alike.count() >= LIMIT {
             return Err(Refusal::new(
                 "repeated_search",
@@ -93,7 +94,9 @@ fn search_words(input: &Value) -> Option<BTreeSet<String>> {
     for field in ["query", "pattern", "tags"] {
         match input.get(field) {
             Some(Value::String(text)) => add_words(&mut words, text),
-            Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).for_each(|text| add_words(&mut words, text)),
+            Some(Value::Array(list)) => {
+                list.iter().filter_map(Value::as_str).for_each(|text| add_words(&mut words, text))
+            }
             _ => {}
         }
     }
@@ -101,7 +104,9 @@ fn search_words(input: &Value) -> Option<BTreeSet<String>> {
 }
 
 fn add_words(words: &mut BTreeSet<String>, text: &str) {
-    words.extend(text.to_lowercase().split_whitespace().filter(|word| word.chars().count() > 2).map(str::to_owned));
+    words.extend(
+        text.to_lowercase().split_whitespace().filter(|word| word.chars().count() > 2).map(str::to_owned),
+    );
 }
 
 fn overlap(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f64 {
@@ -124,7 +129,8 @@ mod tests {
     #[test]
     fn the_fourth_identical_call_is_refused_whatever_the_order_of_keys() {
         let call = |a: Value| ("read_file", a);
-        let three = vec![call(json!({"a": 1, "b": 2})), call(json!({"b": 2, "a": 1})), call(json!({"a": 1, "b": 2}))];
+        let three =
+            vec![call(json!({"a": 1, "b": 2})), call(json!({"b": 2, "a": 1})), call(json!({"a": 1, "b": 2}))];
         assert_eq!(refused(&three, call(json!({"b": 2, "a": 1}))).as_deref(), Some("repeated_call"));
         assert_eq!(refused(&three[..2], call(json!({"b": 2, "a": 1}))), None);
         assert_eq!(refused(&three, call(json!({"a": 1, "b": 3}))), None);
@@ -149,6 +155,9 @@ mod tests {
             Some("repeated_search")
         );
         assert_eq!(refused(&calls, ("search_files", json!({"pattern": "winter wheat"}))), None);
-        assert_eq!(refused(&calls, ("search_files", json!({"pattern": "garden tools shed", "cursor": "x"}))), None);
+        assert_eq!(
+            refused(&calls, ("search_files", json!({"pattern": "garden tools shed", "cursor": "x"}))),
+            None
+        );
     }
 }

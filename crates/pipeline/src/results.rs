@@ -65,7 +65,10 @@ impl Results {
     /// A page of a kept text.
     pub fn read(&self, id: &str, offset: usize, limit: usize) -> Result<Page, Refusal> {
         let shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = id.strip_prefix('r').and_then(|number| number.parse().ok()).and_then(|id: u64| shelf.texts.get(&id));
+        let text = id
+            .strip_prefix('r')
+            .and_then(|number| number.parse().ok())
+            .and_then(|id: u64| shelf.texts.get(&id));
         match text {
             Some(text) => Ok(page(text, offset, limit.clamp(1, PAGE))),
             None => Err(Refusal::new(

@@ -111,7 +111,9 @@ impl Outcome {
     /// What the tool says, if it got that far.
     pub fn output(&self) -> Option<&Output> {
         match self {
-            Outcome::Answered(output) | Outcome::Done { output, .. } | Outcome::Steered(_, output) => Some(output),
+            Outcome::Answered(output) | Outcome::Done { output, .. } | Outcome::Steered(_, output) => {
+                Some(output)
+            }
             Outcome::Shown { .. } | Outcome::Refused(_) | Outcome::Denied(_) => None,
         }
     }
@@ -128,7 +130,13 @@ struct Story {
 
 impl Road {
     /// Builds the road over a vault. Lines that an earlier process could not write any more are written now.
-    pub fn new(vault: Vault, registry: Registry, grants: Grants, audit: Audit, world: Box<dyn World>) -> Result<Road, Refusal> {
+    pub fn new(
+        vault: Vault,
+        registry: Registry,
+        grants: Grants,
+        audit: Audit,
+        world: Box<dyn World>,
+    ) -> Result<Road, Refusal> {
         audit.catch_up(vault.commits_with_notes().into_iter())?;
         Ok(Road { vault, registry, grants, audit, world })
     }
@@ -180,6 +188,13 @@ impl Road {
             if !tool.spec().effect.allows(&plan) {
                 return Err(broken_promise(&*tool));
             }
+            if matches!(plan, Plan::Edit(_)) && !task.rights.may_edit() {
+                return Err(Refusal::new(
+                    "not_permitted",
+                    format!("`{}` would change the vault, and this agent may only read", call.tool),
+                    "ask the user, or an agent that may edit",
+                ));
+            }
             let edited = match plan {
                 Plan::Answer(output) => {
                     task.repetition.record(&call.tool, &call.input);
@@ -191,13 +206,15 @@ impl Road {
                     task.repetition.record(&call.tool, &call.input);
                     return Ok(Outcome::Steered(control, output));
                 }
-                Plan::Edit(edit) => match self.approve_edit(task, &scope, &call, &edit, asker, story).await? {
-                    Approved::Yes => return self.carry_out_edit(task, &call, edit, story, start),
-                    Approved::OnlyShow => {
-                        return Ok(Outcome::Shown { summary: edit.summary, changes: edit.changes });
+                Plan::Edit(edit) => {
+                    match self.approve_edit(task, &scope, &call, &edit, asker, story).await? {
+                        Approved::Yes => return self.carry_out_edit(task, &call, edit, story, start),
+                        Approved::OnlyShow => {
+                            return Ok(Outcome::Shown { summary: edit.summary, changes: edit.changes });
+                        }
+                        Approved::Edited(input) => input,
                     }
-                    Approved::Edited(input) => input,
-                },
+                }
                 Plan::Act(action) => match self.approve_act(task, &call, &action, asker, story).await? {
                     Approved::Yes => return self.carry_out_act(task, &call, action).await,
                     Approved::OnlyShow => {
@@ -317,7 +334,10 @@ impl Road {
             Decision::No { reason } => {
                 story.approval = Some(format!("denied by {}", asker.name()));
                 let reason = reason.unwrap_or_else(|| "the user said no".to_owned());
-                Err(denied(&format!("`{}` was not approved: {reason}", question.tool), "ask the user what they want instead"))
+                Err(denied(
+                    &format!("`{}` was not approved: {reason}", question.tool),
+                    "ask the user what they want instead",
+                ))
             }
         }
     }
@@ -335,7 +355,14 @@ impl Road {
             return Ok(Outcome::Answered(edit.output));
         }
         let id = self.world.id()?;
-        let mut entry = self.entry(task, &call.tool, redact(&call.input), &Outcome::Answered(Output::default()), story, start);
+        let mut entry = self.entry(
+            task,
+            &call.tool,
+            redact(&call.input),
+            &Outcome::Answered(Output::default()),
+            story,
+            start,
+        );
         entry.outcome = Ended::Done;
         entry.checkpoint = Some(id.clone());
         let note = serde_json::to_value(&entry).unwrap_or(Value::Null);
@@ -366,7 +393,12 @@ impl Road {
     }
 
     /// Runs the calls of one reply: neighbouring reads together, everything else in its turn. Answers in order.
-    pub async fn run_all(self: &Arc<Road>, task: &Arc<Task>, calls: Vec<Call>, asker: Arc<dyn Asker>) -> Vec<Outcome> {
+    pub async fn run_all(
+        self: &Arc<Road>,
+        task: &Arc<Task>,
+        calls: Vec<Call>,
+        asker: Arc<dyn Asker>,
+    ) -> Vec<Outcome> {
         let mut outcomes = Vec::with_capacity(calls.len());
         let mut reads = Vec::new();
         for call in calls {
@@ -386,7 +418,12 @@ impl Road {
     }
 
     /// Reads are plain code that keeps a core busy, so each gets a thread of its own.
-    fn spawn(self: &Arc<Road>, task: &Arc<Task>, call: Call, asker: &Arc<dyn Asker>) -> tokio::task::JoinHandle<Outcome> {
+    fn spawn(
+        self: &Arc<Road>,
+        task: &Arc<Task>,
+        call: Call,
+        asker: &Arc<dyn Asker>,
+    ) -> tokio::task::JoinHandle<Outcome> {
         let (road, task, asker) = (Arc::clone(self), Arc::clone(task), Arc::clone(asker));
         let handle = tokio::runtime::Handle::current();
         tokio::task::spawn_blocking(move || handle.block_on(road.run(&task, call, &*asker)))
@@ -403,11 +440,15 @@ impl Road {
                 [] => "nothing may be written in this mode".to_owned(),
                 some => format!("writable: {}", some.join(", ")),
             };
-            Refusal::new("path_forbidden", format!("`{path}` may not be written ({})", denial.subreason()), hint)
-                .with("path", path)
-                .with("op", "write")
-                .with("subreason", denial.subreason())
-                .with("activeScope", allowed)
+            Refusal::new(
+                "path_forbidden",
+                format!("`{path}` may not be written ({})", denial.subreason()),
+                hint,
+            )
+            .with("path", path)
+            .with("op", "write")
+            .with("subreason", denial.subreason())
+            .with("activeScope", allowed)
         })
     }
 
@@ -420,14 +461,24 @@ impl Road {
         Ok(Grant { id: self.world.id()?, rule, lifetime, holder, given_ms: self.now_ms(), expires_ms: None })
     }
 
-    fn entry(&self, task: &Task, tool: &str, input: Value, outcome: &Outcome, story: &Story, start: &Instant) -> Entry {
+    fn entry(
+        &self,
+        task: &Task,
+        tool: &str,
+        input: Value,
+        outcome: &Outcome,
+        story: &Story,
+        start: &Instant,
+    ) -> Entry {
         let ended = match outcome {
             Outcome::Answered(_) => Ended::Answered,
             Outcome::Done { .. } => Ended::Done,
             Outcome::Steered(..) => Ended::Steered,
             Outcome::Shown { .. } => Ended::Shown,
             Outcome::Denied(_) => Ended::Denied,
-            Outcome::Refused(refusal) if matches!(refusal.reason.as_ref(), "io" | "stale" | "store_damaged" | "timeout") => {
+            Outcome::Refused(refusal)
+                if matches!(refusal.reason.as_ref(), "io" | "stale" | "store_damaged" | "timeout") =>
+            {
                 Ended::Failed
             }
             Outcome::Refused(_) => Ended::Refused,
@@ -468,7 +519,11 @@ enum Approved {
 async fn finish(reads: &mut Vec<tokio::task::JoinHandle<Outcome>>, outcomes: &mut Vec<Outcome>) {
     for read in reads.drain(..) {
         outcomes.push(read.await.unwrap_or_else(|_| {
-            Outcome::Refused(Refusal::new("internal", "the tool broke down", "this is a fault of Verger; please report it"))
+            Outcome::Refused(Refusal::new(
+                "internal",
+                "the tool broke down",
+                "this is a fault of Verger; please report it",
+            ))
         }));
     }
 }
@@ -496,7 +551,10 @@ fn name(lifetime: Lifetime) -> &'static str {
 }
 
 fn total_bytes(changes: &[Change]) -> (u64, u64) {
-    changes.iter().map(Change::sizes).fold((0, 0), |sum, (before, after)| (sum.0 + before as u64, sum.1 + after as u64))
+    changes
+        .iter()
+        .map(Change::sizes)
+        .fold((0, 0), |sum, (before, after)| (sum.0 + before as u64, sum.1 + after as u64))
 }
 
 fn elapsed(start: &Instant) -> u64 {

@@ -115,7 +115,8 @@ pub fn show(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Answered(output) | Outcome::Steered(_, output) => output.text.clone(),
         Outcome::Done { output, changes, .. } => {
-            let diffs: String = changes.iter().map(|change| change.headline() + "\n" + &body(&change.diff())).collect();
+            let diffs: String =
+                changes.iter().map(|change| change.headline() + "\n" + &body(&change.diff())).collect();
             format!("{}\n{diffs}", output.text)
         }
         Outcome::Shown { summary, .. } => format!("would: {summary}"),
@@ -126,8 +127,11 @@ pub fn show(outcome: &Outcome) -> String {
 
 /// A diff without its file headers; the headline says the path.
 fn body(diff: &str) -> String {
-    let lines = diff.lines().filter(|line| !line.starts_with("--- ") && !line.starts_with("+++ ") && !line.starts_with("@@"));
-    let kept: Vec<&str> = lines.filter(|line| line.starts_with(['+', '-', ' ']) && !is_headline(line)).collect();
+    let lines = diff
+        .lines()
+        .filter(|line| !line.starts_with("--- ") && !line.starts_with("+++ ") && !line.starts_with("@@"));
+    let kept: Vec<&str> =
+        lines.filter(|line| line.starts_with(['+', '-', ' ']) && !is_headline(line)).collect();
     kept.iter().map(|line| format!("{line}\n")).collect()
 }
 

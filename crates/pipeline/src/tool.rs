@@ -122,7 +122,8 @@ pub trait Tool: Send + Sync + 'static {
     /// Its input. The doc comment of the type is the description that a model reads.
     type Input: DeserializeOwned + JsonSchema + Send;
     /// Reads through the view and says what should be done.
-    fn plan(&self, input: Self::Input, view: &View<'_>) -> impl Future<Output = Result<Plan, Refusal>> + Send;
+    fn plan(&self, input: Self::Input, view: &View<'_>)
+    -> impl Future<Output = Result<Plan, Refusal>> + Send;
 }
 
 /// What a plan is waited for as.
@@ -177,7 +178,8 @@ impl<T: Tool> AnyTool for Typed<T> {
     }
 
     fn plan<'p>(&'p self, input: Value, view: &'p View<'p>) -> Result<Planning<'p>, Refusal> {
-        let input: T::Input = serde_json::from_value(input).map_err(|error| bad_input(&self.schema, &error))?;
+        let input: T::Input =
+            serde_json::from_value(input).map_err(|error| bad_input(&self.schema, &error))?;
         Ok(Box::pin(self.tool.plan(input, view)))
     }
 }

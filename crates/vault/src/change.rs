@@ -104,7 +104,13 @@ impl Change {
             | Change::Delete { path, .. }
             | Change::MakeFolder { path }
             | Change::RemoveFolder { path } => path,
-            Change::Move { from, to, trash } => if *trash == Trash::Into { from } else { to },
+            Change::Move { from, to, trash } => {
+                if *trash == Trash::Into {
+                    from
+                } else {
+                    to
+                }
+            }
         }
     }
 

@@ -59,7 +59,9 @@ pub fn commit(disk: &Disk, store: &mut Store, commit: &Commit<'_>) -> Result<Rec
     let work = compare(disk, commit.changes)?;
     let stage = recover::stage(disk, store)?;
     match carry_out(disk, store, &stage, commit, &work) {
-        Err(Error::Io { source, .. }) if source.raw_os_error() == Some(rustix::io::Errno::XDEV.raw_os_error()) => {
+        Err(Error::Io { source, .. })
+            if source.raw_os_error() == Some(rustix::io::Errno::XDEV.raw_os_error()) =>
+        {
             // Same device number, yet no rename across (a bind mount, an overlay): stage inside the vault instead.
             carry_out(disk, store, &Stage::in_vault(disk)?, commit, &work)
         }
@@ -99,7 +101,9 @@ fn compare(disk: &Disk, changes: &[Change]) -> Result<Work> {
     let moves: Vec<Move> = changes
         .iter()
         .filter_map(|change| match change {
-            Change::Move { from, to, trash } => Some(Move { from: from.clone(), to: to.clone(), trash: *trash }),
+            Change::Move { from, to, trash } => {
+                Some(Move { from: from.clone(), to: to.clone(), trash: *trash })
+            }
             _ => None,
         })
         .collect();
@@ -224,7 +228,8 @@ fn order_moves(disk: &Disk, mut moves: Vec<Move>) -> Result<Vec<(Move, Option<u6
     let mut ordered = Vec::with_capacity(moves.len());
     while !moves.is_empty() {
         let waiting: BTreeSet<VaultPath> = moves.iter().map(|step| step.from.clone()).collect();
-        let Some(index) = moves.iter().position(|step| !waiting.contains(&step.to) || step.from == step.to) else {
+        let Some(index) = moves.iter().position(|step| !waiting.contains(&step.to) || step.from == step.to)
+        else {
             return Err(Error::Edit {
                 reason: "move_cycle",
                 message: "the moves form a circle: each target is the source of another".to_owned(),
@@ -243,7 +248,13 @@ fn order_moves(disk: &Disk, mut moves: Vec<Move>) -> Result<Vec<(Move, Option<u6
     Ok(ordered)
 }
 
-fn carry_out(disk: &Disk, store: &mut Store, stage: &Stage, commit: &Commit<'_>, work: &Work) -> Result<Receipt> {
+fn carry_out(
+    disk: &Disk,
+    store: &mut Store,
+    stage: &Stage,
+    commit: &Commit<'_>,
+    work: &Work,
+) -> Result<Receipt> {
     let start = store.log.end();
     let names: Vec<String> =
         (0..work.writes.len()).map(|index| format!("{STAGED_PREFIX}{}-{index}", commit.id)).collect();
@@ -257,7 +268,8 @@ fn carry_out(disk: &Disk, store: &mut Store, stage: &Stage, commit: &Commit<'_>,
         return Err(error);
     }
     let mut done = Vec::new();
-    let applied = apply(disk, stage, work, &staged, &names, &mut done).and_then(|()| sync_folders(disk, work));
+    let applied =
+        apply(disk, stage, work, &staged, &names, &mut done).and_then(|()| sync_folders(disk, work));
     if let Err(error) = applied {
         let ending = put_back(disk, stage, done);
         discard(stage, &names);
@@ -413,7 +425,9 @@ fn is_what_we_compared(
     stat: &State,
     path: &VaultPath,
 ) -> Result<()> {
-    if stage.stat(name).is_some_and(|now| now.size == stat.size && now.modified_ns == stat.modified_ns && now.inode == stat.inode) {
+    if stage.stat(name).is_some_and(|now| {
+        now.size == stat.size && now.modified_ns == stat.modified_ns && now.inode == stat.inode
+    }) {
         return Ok(());
     }
     match disk.read_staged(stage, name) {

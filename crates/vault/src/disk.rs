@@ -133,14 +133,16 @@ impl Disk {
     /// Whether a folder holds nothing.
     pub(crate) fn is_empty_folder(&self, path: &VaultPath) -> Result<bool> {
         let folder = self.open_folder(&path.clone().into()).map_err(|errno| self.explain(path, errno))?;
-        let entries = fs::Dir::read_from(&folder).map_err(|errno| Error::io(format!("cannot list `{path}`"), errno))?;
+        let entries =
+            fs::Dir::read_from(&folder).map_err(|errno| Error::io(format!("cannot list `{path}`"), errno))?;
         Ok(entries.flatten().all(|entry| matches!(entry.file_name().to_bytes(), b"." | b"..")))
     }
 
     /// What lies directly in a folder, hidden names included.
     pub(crate) fn children(&self, path: &VaultPath) -> Result<Vec<VaultPath>> {
         let folder = self.open_folder(&path.clone().into()).map_err(|errno| self.explain(path, errno))?;
-        let entries = fs::Dir::read_from(&folder).map_err(|errno| Error::io(format!("cannot list `{path}`"), errno))?;
+        let entries =
+            fs::Dir::read_from(&folder).map_err(|errno| Error::io(format!("cannot list `{path}`"), errno))?;
         let names = entries.flatten().filter(|entry| !matches!(entry.file_name().to_bytes(), b"." | b".."));
         names
             .map(|entry| {
@@ -182,12 +184,18 @@ impl Disk {
     /// Puts a file that was taken back in its place.
     pub(crate) fn give_back(&self, stage: &Stage, name: &str, path: &VaultPath) -> Result<()> {
         let parent = self.open_folder(&path.parent()).map_err(|errno| self.explain(path, errno))?;
-        fs::renameat(&stage.folder, name, &parent, path.name()).map_err(|errno| self.cannot("restore", path, errno))
+        fs::renameat(&stage.folder, name, &parent, path.name())
+            .map_err(|errno| self.cannot("restore", path, errno))
     }
 
     /// The bytes of a file that lies in the stage.
     pub(crate) fn read_staged(&self, stage: &Stage, name: &str) -> std::io::Result<Vec<u8>> {
-        let fd = fs::openat(&stage.folder, name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+        let fd = fs::openat(
+            &stage.folder,
+            name,
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
         let mut bytes = Vec::new();
         File::from(fd).read_to_end(&mut bytes)?;
         Ok(bytes)
@@ -198,7 +206,8 @@ impl Disk {
         let old = self.open_folder(&from.parent()).map_err(|errno| self.explain(from, errno))?;
         let new = self.open_folder(&to.parent()).map_err(|errno| self.explain(to, errno))?;
         if self.is_same_file(&old, from, &new, to) {
-            return fs::renameat(&old, from.name(), &new, to.name()).map_err(|errno| self.cannot("move", from, errno));
+            return fs::renameat(&old, from.name(), &new, to.name())
+                .map_err(|errno| self.cannot("move", from, errno));
         }
         rename_to_nothing(old.as_fd(), from.name(), new.as_fd(), to.name())
             .map_err(|errno| self.cannot("move", if errno == Errno::EXIST { to } else { from }, errno))
@@ -225,12 +234,16 @@ impl Disk {
         let fd = self
             .open_folder(folder)
             .map_err(|errno| Error::io(format!("cannot open the folder `{folder}`"), errno))?;
-        File::from(fd).sync_all().map_err(|error| Error::io(format!("cannot sync the folder `{folder}`"), error))
+        File::from(fd)
+            .sync_all()
+            .map_err(|error| Error::io(format!("cannot sync the folder `{folder}`"), error))
     }
 
     fn is_same_file(&self, old: &OwnedFd, from: &VaultPath, new: &OwnedFd, to: &VaultPath) -> bool {
         let identity = |folder: &OwnedFd, name: &str| {
-            fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| (stat.st_dev, stat.st_ino, stat.st_nlink)).ok()
+            fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+                .map(|stat| (stat.st_dev, stat.st_ino, stat.st_nlink))
+                .ok()
         };
         // A rename that changes only the case of a name, on a file system that does not tell them apart. Two hard
         // links have the same inode as well, so a link count above one does not qualify.
@@ -303,9 +316,15 @@ impl Disk {
         })
     }
 
-    fn walk_folder(&self, folder: OwnedFd, at: &VaultFolder, depth: usize, each: &mut dyn FnMut(Entry)) -> Result<()> {
-        let mut entries =
-            fs::Dir::new(folder).map_err(|errno| Error::io(format!("cannot list the folder `{at}`"), errno))?;
+    fn walk_folder(
+        &self,
+        folder: OwnedFd,
+        at: &VaultFolder,
+        depth: usize,
+        each: &mut dyn FnMut(Entry),
+    ) -> Result<()> {
+        let mut entries = fs::Dir::new(folder)
+            .map_err(|errno| Error::io(format!("cannot list the folder `{at}`"), errno))?;
         let mut below = Vec::new();
         while let Some(entry) = entries.next() {
             let entry = entry.map_err(|errno| Error::io(format!("cannot list the folder `{at}`"), errno))?;
@@ -318,7 +337,8 @@ impl Disk {
             if path.name() != name {
                 continue;
             }
-            let handle = entries.fd().map_err(|errno| Error::io(format!("cannot list the folder `{at}`"), errno))?;
+            let handle =
+                entries.fd().map_err(|errno| Error::io(format!("cannot list the folder `{at}`"), errno))?;
             let Ok(stat) = fs::statat(handle, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
             match FileType::from_raw_mode(stat.st_mode) {
                 FileType::RegularFile => each(Entry { path, kind: Kind::File, stat: state(&stat).into() }),
@@ -365,7 +385,9 @@ impl Files for Disk {
         match self.look(path) {
             Ok(Some((kind, state))) => Ok(Some(Entry { path: path.clone(), kind, stat: state.into() })),
             // What is neither file nor folder is not part of the vault.
-            Ok(None) | Err(Error::Symlink { .. } | Error::Special { .. } | Error::NotAFolder { .. }) => Ok(None),
+            Ok(None) | Err(Error::Symlink { .. } | Error::Special { .. } | Error::NotAFolder { .. }) => {
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
     }
@@ -375,7 +397,9 @@ impl Stage {
     /// The stage in our own data folder.
     pub(crate) fn open(folder: &Path) -> Result<Stage> {
         let fd = fs::open(folder, OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY, Mode::empty())
-            .map_err(|error| Error::io(format!("cannot open the staging folder {}", folder.display()), error))?;
+            .map_err(|error| {
+                Error::io(format!("cannot open the staging folder {}", folder.display()), error)
+            })?;
         Ok(Stage { folder: fd })
     }
 
@@ -399,7 +423,8 @@ impl Stage {
     pub(crate) fn write(&self, name: &str, bytes: &[u8], permissions: Option<u32>) -> Result<Staged> {
         let failed = |error: std::io::Error| Error::io("cannot stage the new text", error);
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = fs::openat(&self.folder, name, flags, Mode::from_raw_mode(0o666)).map_err(|e| failed(e.into()))?;
+        let fd = fs::openat(&self.folder, name, flags, Mode::from_raw_mode(0o666))
+            .map_err(|e| failed(e.into()))?;
         let mut file = File::from(fd);
         file.write_all(bytes).map_err(failed)?;
         if let Some(permissions) = permissions {
@@ -424,7 +449,8 @@ impl Stage {
         let Ok(entries) = fs::Dir::read_from(&self.folder) else { return };
         for entry in entries.flatten() {
             if entry.file_name().to_bytes().starts_with(STAGED_PREFIX.as_bytes()) {
-                fs::unlinkat(&self.folder, OsStr::from_bytes(entry.file_name().to_bytes()), AtFlags::empty()).ok();
+                fs::unlinkat(&self.folder, OsStr::from_bytes(entry.file_name().to_bytes()), AtFlags::empty())
+                    .ok();
             }
         }
     }
@@ -446,11 +472,17 @@ impl Staged {
             tv_nsec: nanoseconds.rem_euclid(1_000_000_000),
         };
         let times = fs::Timestamps { last_access: time, last_modification: time };
-        fs::futimens(&self.file, &times).map_err(|errno| Error::io("cannot set the time of the staged text", errno))
+        fs::futimens(&self.file, &times)
+            .map_err(|errno| Error::io("cannot set the time of the staged text", errno))
     }
 }
 
-fn rename_to_nothing(from: BorrowedFd<'_>, old: &str, to: BorrowedFd<'_>, new: &str) -> rustix::io::Result<()> {
+fn rename_to_nothing(
+    from: BorrowedFd<'_>,
+    old: &str,
+    to: BorrowedFd<'_>,
+    new: &str,
+) -> rustix::io::Result<()> {
     match fs::renameat_with(from, old, to, new, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             // Without the flag there is a moment between the look and the rename; a look is still better than none.

@@ -79,7 +79,9 @@ fn concerned(view: &View<'_>, moves: &Moves, files: &[VaultPath]) -> Result<Vec<
     let linking: BTreeSet<VaultPath> = view.catalog()?.ask(|catalog, visible| {
         catalog
             .notes(visible)
-            .filter(|info| moves.get(&info.path).is_some() || info.links.iter().any(|link| moves.concerns(&link.target)))
+            .filter(|info| {
+                moves.get(&info.path).is_some() || info.links.iter().any(|link| moves.concerns(&link.target))
+            })
             .map(|info| info.path.clone())
             .collect()
     });

@@ -116,7 +116,8 @@ impl Limits {
 
     fn may_read(&self, path: &VaultPath) -> bool {
         let Some(read) = &self.read else { return true };
-        covers(read, path) || (!self.read_only && self.write.as_ref().is_some_and(|write| covers(write, path)))
+        covers(read, path)
+            || (!self.read_only && self.write.as_ref().is_some_and(|write| covers(write, path)))
     }
 }
 
@@ -199,7 +200,9 @@ impl Scope {
         }
         let Some(read) = &self.limits.read else { return true };
         let above = |prefixes: &BTreeSet<VaultPath>| {
-            prefixes.iter().any(|prefix| format!("{}/", prefix.folded()).starts_with(&format!("{}/", folder.folded())))
+            prefixes
+                .iter()
+                .any(|prefix| format!("{}/", prefix.folded()).starts_with(&format!("{}/", folder.folded())))
         };
         self.limits.may_read(folder) || above(read) || self.limits.write.as_ref().is_some_and(above)
     }
@@ -317,13 +320,31 @@ mod tests {
     #[test]
     fn machinery_is_never_written_and_mostly_unseen() {
         let scope = Scope::default();
-        for text in [".git/config", ".GIT/config", ".obsidian/app.json", ".obsidian./app.json", ".verger/ignore",
-            ".vergerignore", ".env", "a/.hidden/x.md", ".trash/x.md", ".git::$INDEX_ALLOCATION/config", ".ｇit/config"] {
+        for text in [
+            ".git/config",
+            ".GIT/config",
+            ".obsidian/app.json",
+            ".obsidian./app.json",
+            ".verger/ignore",
+            ".vergerignore",
+            ".env",
+            "a/.hidden/x.md",
+            ".trash/x.md",
+            ".git::$INDEX_ALLOCATION/config",
+            ".ｇit/config",
+        ] {
             assert_eq!(scope.check_write(&path(text)), Err(Denial::Hidden), "{text}");
         }
-        for (text, readable) in [(".git/config", false), (".env", false), (".obsidian/app.json", true),
-            (".obsidian/workspace.json", false), (".obsidian/plugins/x/data.json", false), (".trash/x.md", true),
-            (".verger/rules/a.md", true), ("a/.env", false)] {
+        for (text, readable) in [
+            (".git/config", false),
+            (".env", false),
+            (".obsidian/app.json", true),
+            (".obsidian/workspace.json", false),
+            (".obsidian/plugins/x/data.json", false),
+            (".trash/x.md", true),
+            (".verger/rules/a.md", true),
+            ("a/.env", false),
+        ] {
             assert_eq!(scope.may_read(&path(text)), readable, "{text}");
         }
     }

@@ -83,8 +83,20 @@ fn finish(disk: &Disk, store: &Store, stage: &Stage, checkpoint: &Checkpoint) ->
 
 fn state(disk: &Disk, step: &Step) -> Result<State> {
     Ok(match step {
-        Step::Make { path } => if is_there(disk, path)? { State::Taken } else { State::Open },
-        Step::Remove { path } => if is_there(disk, path)? { State::Open } else { State::Taken },
+        Step::Make { path } => {
+            if is_there(disk, path)? {
+                State::Taken
+            } else {
+                State::Open
+            }
+        }
+        Step::Remove { path } => {
+            if is_there(disk, path)? {
+                State::Open
+            } else {
+                State::Taken
+            }
+        }
         Step::Move { from, to, .. } => match (is_there(disk, from)?, is_there(disk, to)?) {
             (true, false) => State::Open,
             (false, true) => State::Taken,
@@ -94,12 +106,20 @@ fn state(disk: &Disk, step: &Step) -> Result<State> {
             let now = match disk.read_up_to(path, crate::disk::LARGEST_FILE) {
                 Ok((bytes, _)) => Some(Hash::of(&bytes)),
                 Err(Error::Missing { .. } | Error::NotAFolder { .. }) => None,
-                Err(Error::IsFolder { .. } | Error::Symlink { .. } | Error::Special { .. }) => return Ok(State::Foreign),
+                Err(Error::IsFolder { .. } | Error::Symlink { .. } | Error::Special { .. }) => {
+                    return Ok(State::Foreign);
+                }
                 Err(error) => return Err(error),
             };
             let is = |side: &Option<Side>| side.as_ref().map(|side| side.hash) == now;
             // A file in a folder that has not moved yet is not at its new path: that is "not yet".
-            if is(after) { State::Taken } else if is(before) || now.is_none() { State::Open } else { State::Foreign }
+            if is(after) {
+                State::Taken
+            } else if is(before) || now.is_none() {
+                State::Open
+            } else {
+                State::Foreign
+            }
         }
     })
 }

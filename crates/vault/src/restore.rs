@@ -51,7 +51,13 @@ pub fn plan(disk: &Disk, store: &Store, undo: &Undo, conflict: Conflict) -> Resu
         Undo::File(_, path) => Some(path),
         Undo::Call(_) | Undo::Task(_) => None,
     };
-    let mut picture = Picture { disk, conflict, files: BTreeMap::new(), folders: BTreeMap::new(), conflicts: BTreeSet::new() };
+    let mut picture = Picture {
+        disk,
+        conflict,
+        files: BTreeMap::new(),
+        folders: BTreeMap::new(),
+        conflicts: BTreeSet::new(),
+    };
     let mut touched = false;
     for (_, steps) in &chosen {
         for step in steps.iter().rev() {
@@ -145,8 +151,14 @@ impl Picture<'_> {
                 return match content {
                     Content::Disk(origin) => {
                         let below = &path.as_str()[folder.as_str().len() + 1..];
-                        let path = origin.join(below).map_err(|error| Error::Path { text: below.to_owned(), error })?;
-                        Ok(if self.disk.look(&path)?.is_some() { Content::Disk(path) } else { Content::Nothing })
+                        let path = origin
+                            .join(below)
+                            .map_err(|error| Error::Path { text: below.to_owned(), error })?;
+                        Ok(if self.disk.look(&path)?.is_some() {
+                            Content::Disk(path)
+                        } else {
+                            Content::Nothing
+                        })
                     }
                     Content::Nothing | Content::Blob(_) => Ok(Content::Nothing),
                 };
@@ -170,7 +182,8 @@ impl Picture<'_> {
         match step {
             Step::Write { path, before, after } => {
                 let now = self.hash(&self.get(path)?)?;
-                if now != after.as_ref().map(|side| side.hash) && now != before.as_ref().map(|side| side.hash) {
+                if now != after.as_ref().map(|side| side.hash) && now != before.as_ref().map(|side| side.hash)
+                {
                     self.conflict_at(path);
                 }
                 let content = before.clone().map_or(Content::Nothing, Content::Blob);
@@ -207,7 +220,8 @@ impl Picture<'_> {
 
     /// What was already taken back inside a folder goes along when the folder itself is moved back.
     fn move_below(&mut self, from: &VaultPath, to: &VaultPath) {
-        let inside: Vec<VaultPath> = self.files.keys().filter(|path| path.is_in(&from.clone().into())).cloned().collect();
+        let inside: Vec<VaultPath> =
+            self.files.keys().filter(|path| path.is_in(&from.clone().into())).cloned().collect();
         for path in inside {
             if let Ok(target) = to.join(&path.as_str()[from.as_str().len() + 1..])
                 && let Some(content) = self.files.remove(&path)
@@ -284,7 +298,8 @@ impl Picture<'_> {
                 && path.is_in(&folder.clone().into())
             {
                 let below = &path.as_str()[folder.as_str().len() + 1..];
-                let origin = origin.join(below).map_err(|error| Error::Path { text: below.to_owned(), error })?;
+                let origin =
+                    origin.join(below).map_err(|error| Error::Path { text: below.to_owned(), error })?;
                 return Ok(self.disk.look(&origin)?.is_some().then_some(origin));
             }
         }

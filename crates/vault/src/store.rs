@@ -41,7 +41,8 @@ impl Store {
     /// Opens the store in `folder`, making it if need be.
     #[expect(clippy::disallowed_methods, reason = "the store's own folder, outside the vault")]
     pub fn open(folder: &Path) -> Result<Store> {
-        let cannot = |error| Error::io(format!("cannot open the checkpoint store {}", folder.display()), error);
+        let cannot =
+            |error| Error::io(format!("cannot open the checkpoint store {}", folder.display()), error);
         std::fs::create_dir_all(folder.join("stage")).map_err(cannot)?;
         let lock = File::options()
             .create(true)

@@ -54,7 +54,10 @@ impl Vault {
     /// The vault's own rules: what its ignore and protect files say now.
     pub fn rules(&self) -> Result<Rules> {
         let read = |names: [&'static str; 3]| -> Result<Vec<(&'static str, String)>> {
-            names.into_iter().filter_map(|name| self.rule_file(name).transpose().map(|text| text.map(|text| (name, text)))).collect()
+            names
+                .into_iter()
+                .filter_map(|name| self.rule_file(name).transpose().map(|text| text.map(|text| (name, text))))
+                .collect()
         };
         Rules::parse(&read(IGNORE_FILES)?, &read(PROTECT_FILES)?)
     }

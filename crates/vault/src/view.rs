@@ -55,7 +55,11 @@ impl<'v> View<'v> {
     /// A file's bytes. The scope is asked before the disk is.
     pub fn read(&self, path: &VaultPath) -> Result<Vec<u8>> {
         self.scope.check_read(path).map_err(|error| self.with_suggestions(error))?;
-        self.vault.disk().read_up_to(path, LARGEST_FILE).map(|(bytes, _)| bytes).map_err(|error| self.with_suggestions(error))
+        self.vault
+            .disk()
+            .read_up_to(path, LARGEST_FILE)
+            .map(|(bytes, _)| bytes)
+            .map_err(|error| self.with_suggestions(error))
     }
 
     /// A file's text.
@@ -242,7 +246,9 @@ impl<'v> View<'v> {
 
     fn with_suggestions(&self, error: Error) -> Error {
         match error {
-            Error::Missing { path, near } if near.is_empty() => Error::Missing { near: self.near(&path), path },
+            Error::Missing { path, near } if near.is_empty() => {
+                Error::Missing { near: self.near(&path), path }
+            }
             other => other,
         }
     }

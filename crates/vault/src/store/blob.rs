@@ -74,7 +74,8 @@ pub fn pack(bytes: &[u8]) -> (Packing, Vec<u8>) {
 
 /// Unpacks a blob and makes sure that it is what its name says.
 pub fn unpack(packing: Packing, stored: Vec<u8>, size: usize, name: &Hash) -> Result<Vec<u8>> {
-    let damaged = |detail: String| Error::Damaged { what: format!("the stored file {}", name.short()), detail };
+    let damaged =
+        |detail: String| Error::Damaged { what: format!("the stored file {}", name.short()), detail };
     let bytes = match packing {
         Packing::Raw => stored,
         Packing::Zstd => zstd::bulk::decompress(&stored, size).map_err(|error| damaged(error.to_string()))?,

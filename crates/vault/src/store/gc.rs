@@ -188,7 +188,11 @@ pub fn verify(store: &mut Store, read_data: ReadData) -> Result<Report> {
                 continue;
             }
             if !store.log.has(&hash) {
-                report.problems.push(format!("checkpoints: {} lacks the file {}", entry.checkpoint.id, hash.short()));
+                report.problems.push(format!(
+                    "checkpoints: {} lacks the file {}",
+                    entry.checkpoint.id,
+                    hash.short()
+                ));
             } else if read_data == ReadData::Yes {
                 report.files_read += 1;
                 if let Err(error) = store.log.blob(&hash) {
@@ -206,7 +210,8 @@ pub fn repair(store: &mut Store) -> Result<Option<PathBuf>> {
     let lock = store.lock_handle()?;
     let _held = hold(&lock)?;
     store.log.catch_up()?;
-    let whole: Vec<LogEntry> = store.log.entries().iter().filter(|entry| is_whole(&store.log, entry)).cloned().collect();
+    let whole: Vec<LogEntry> =
+        store.log.entries().iter().filter(|entry| is_whole(&store.log, entry)).cloned().collect();
     if store.log.damage().is_none() && whole.len() == store.log.entries().len() {
         return Ok(None);
     }
@@ -221,7 +226,8 @@ pub fn repair(store: &mut Store) -> Result<Option<PathBuf>> {
 }
 
 fn is_whole(log: &Log, entry: &LogEntry) -> bool {
-    entry.ending != Some(Ending::Undone) && hashes(&entry.checkpoint.steps).iter().all(|hash| log.blob(hash).is_ok())
+    entry.ending != Some(Ending::Undone)
+        && hashes(&entry.checkpoint.steps).iter().all(|hash| log.blob(hash).is_ok())
 }
 
 #[expect(clippy::disallowed_methods, reason = "the store's own files, outside the vault")]

@@ -197,7 +197,10 @@ impl Log {
 
     /// The file's length.
     pub fn length(&self) -> Result<u64> {
-        self.file.metadata().map(|data| data.len()).map_err(|error| Error::io("cannot read the checkpoint log", error))
+        self.file
+            .metadata()
+            .map(|data| data.len())
+            .map_err(|error| Error::io("cannot read the checkpoint log", error))
     }
 
     /// Where the log lies.
@@ -286,7 +289,8 @@ fn fits(record: &Record, blob_length: u64) -> bool {
 
 /// A record as it stands in the file.
 pub fn encode(record: &Record, blobs: &[u8]) -> Result<Vec<u8>> {
-    let json = serde_json::to_vec(record).map_err(|error| Error::io("cannot write the checkpoint log", error))?;
+    let json =
+        serde_json::to_vec(record).map_err(|error| Error::io("cannot write the checkpoint log", error))?;
     let mut bytes = Vec::with_capacity(HEAD as usize + json.len() + blobs.len());
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&u32::try_from(json.len()).unwrap_or(u32::MAX).to_le_bytes());

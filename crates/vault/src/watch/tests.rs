@@ -192,7 +192,11 @@ fn zz_bench() {
     use crate::search::{Pattern, Query, search};
     let rss = || {
         let text = fs::read_to_string("/proc/self/status").unwrap();
-        text.lines().filter(|l| l.starts_with("VmRSS") || l.starts_with("VmHWM")).map(str::to_owned).collect::<Vec<_>>().join(" ")
+        text.lines()
+            .filter(|l| l.starts_with("VmRSS") || l.starts_with("VmHWM"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     let root = PathBuf::from(std::env::var("BENCH_VAULT").unwrap());
     let files: Arc<dyn Files> = Arc::new(RealFiles(root.clone()));
@@ -228,7 +232,11 @@ fn zz_bench() {
     println!("health {:?} {:?} {}", crate::health::counts(&f), t.elapsed(), rss());
     drop(f);
     let paths: Vec<VaultPath> = c.files(all).map(|i| i.path.clone()).collect();
-    for pattern in [Pattern::Literal("zebrafish".into()), Pattern::Literal("the".into()), Pattern::Regex(r"\bproj\w+ \d+".into())] {
+    for pattern in [
+        Pattern::Literal("zebrafish".into()),
+        Pattern::Literal("the".into()),
+        Pattern::Regex(r"\bproj\w+ \d+".into()),
+    ] {
         let t = Instant::now();
         let f = search(&*files, &paths, &Query::new(pattern.clone())).unwrap();
         println!("search {pattern:?} {} in {} {:?}", f.total_matches, f.files_scanned, t.elapsed());
@@ -244,7 +252,9 @@ fn zz_bench() {
         let title = format!("zz {i}");
         fs::write(root.join(v.as_str()), format!("# {title}\n")).unwrap();
         let t = Instant::now();
-        while live.read().get(v, all).unwrap().title() != title { thread::sleep(Duration::from_micros(200)); }
+        while live.read().get(v, all).unwrap().title() != title {
+            thread::sleep(Duration::from_micros(200));
+        }
         times.push(t.elapsed());
         fs::write(root.join(v.as_str()), old).unwrap();
     }

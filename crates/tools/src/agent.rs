@@ -1,0 +1,1 @@
+//! The agent itself: finding tools, turning pages.

@@ -1,0 +1,1 @@
+//! Changing notes and folders.

@@ -1,0 +1,1 @@
+//! Knowing the vault: properties, tags, links, days, health.
