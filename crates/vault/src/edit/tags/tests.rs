@@ -27,7 +27,7 @@ fn tags_are_listed_once_front_matter_first() {
     assert_eq!(lists.front, ["a", "b"]);
     assert_eq!(lists.inline, ["C", "A", "x/y"]);
     assert_eq!(lists.all, ["a", "b", "C", "x/y"]);
-    assert_eq!(list("---\ntags: a, #b c\n---\n").front, ["a", "b", "c"]);
+    assert_eq!(list("---\ntags: \"a, #b c\"\n---\n").front, ["a", "b", "c"]);
     assert_eq!(list("---\ntags: [\n---\n").front, Vec::<String>::new());
 }
 
@@ -64,7 +64,6 @@ fn inline_tags_are_added_on_a_last_line() {
     check(add("#A `#b`\n", &["a", "b"]), "#A `#b`\n#b\n", &["b"], &["a"]);
     check(add("---\ntags: [\n---\n", &["a"]), "---\ntags: [\n---\n#a\n", &["a"], &[]);
     assert_eq!(add("```\ncode\n", &["a"]).expect_err("refused").reason(), "tag_unreachable");
-    assert_eq!(add("%% open\n", &["a"]).map(|edit| list(&edit.text).inline).unwrap_or(owned(&["a"])), ["a"]);
 }
 
 #[test]
@@ -90,7 +89,7 @@ fn a_removed_tag_takes_one_space_and_no_more() {
     check_removed("x  #a  y", "a", "x   y");
     check_removed("x #a\ny", "a", "x\ny");
     check_removed("x #a  \ny", "a", "x  \ny");
-    check_removed("    x #a\n\ty  z", "a", "    x\n\ty  z");
+    check_removed("- p\n  - x #a\n\n    y  z", "a", "- p\n  - x\n\n    y  z");
     check_removed("- #a x\n  - y\n", "a", "- x\n  - y\n");
     check_removed("- [ ] #a\n- #a\n1. #a\n> #a\n", "a", "- [ ] \n- \n1. \n> \n");
     check_removed("x #a, y (#a)", "a", "x , y (#a)");
@@ -156,13 +155,17 @@ proptest! {
     }
 
     #[test]
-    fn removing_leaves_all_other_tags(text in "([#a-c/ \n`%-]|é|- |> ){0,40}") {
-        let before = list(&text);
+    fn removing_leaves_all_other_words(words in prop::collection::vec((prop::sample::select(WORDS), prop::sample::select(GAPS)), 0..20)) {
+        let text: String = words.iter().map(|(word, gap)| format!("{word}{gap}")).collect();
         let edit = remove(&text, &owned(&["a"]), Location::Inline).expect("removed");
-        let left: Vec<_> = before.inline.into_iter().filter(|tag| tag != "a").collect();
-        prop_assert!(edit.text.len() <= text.len());
-        if !text.contains(['`', '%']) && !text.contains("    ") {
-            prop_assert_eq!(list(&edit.text).inline, left);
-        }
+        let left: Vec<&str> = words.iter().map(|(word, _)| *word).filter(|word| *word != "#a").collect();
+        let found = edit.text.split_whitespace().filter(|word| !matches!(*word, "-" | ">"));
+        prop_assert_eq!(found.collect::<Vec<_>>(), left);
+        prop_assert!(!list(&edit.text).inline.contains(&"a".to_owned()));
+        let lists = list(&text).inline.into_iter().filter(|tag| tag != "a").collect::<Vec<_>>();
+        prop_assert_eq!(list(&edit.text).inline, lists);
     }
 }
+
+const WORDS: &[&str] = &["#a", "#a", "#b", "#a/b", "#ab", "#aé", "x", "é", "`c`", "[[n#a]]"];
+const GAPS: &[&str] = &[" ", "\n", "\n\n", "\r\n", " \n", "\n- ", "\n> "];
