@@ -150,6 +150,8 @@ fn bombs_are_refused_at_once() {
         tower += &format!("a{n}: &a{n} {}*a{}{}\n", "[".repeat(40), n - 1, "]".repeat(40));
     }
     too_large(&tower);
+    let nested: String = (0..50).map(|n| format!("&a{n} [")).collect();
+    too_large(&format!("a: {nested}{}{}", "x, ".repeat(200_000), "]".repeat(50)));
     let copies: String = (0..100).map(|n| format!("b{n}: *a\n")).collect();
     too_large(&format!("a: &a {}\n{copies}", "x".repeat(100_000)));
 }
