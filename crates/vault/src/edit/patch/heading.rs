@@ -78,7 +78,7 @@ fn content(outline: &Outline<'_>, region: Range<usize>, level: u8, patch: &Patch
     if given.is_empty() || own {
         return Ok(Patched { text: text.to_owned(), warnings: Vec::new() });
     }
-    let leveled = levels::rebase(&given, level + 1);
+    let leveled = levels::under(&given, level);
     let (span, put) = match patch.operation {
         _ if core.is_empty() => first_content(outline, region, &leveled.text),
         Operation::Append => behind(outline, core, region.end, &leveled.text),
@@ -140,10 +140,7 @@ fn behind(outline: &Outline<'_>, core: Range<usize>, end: usize, content: &str) 
     let gap = if meets_heading && flush && !setext { "" } else { newline };
     let close = if tail.is_empty() { newline } else { "" };
     let apart = if flush && !last { apart_from_setext(outline, end) } else { "" };
-    match apart.is_empty() {
-        true => (core.end..core.end, format!("{newline}{gap}{content}{close}")),
-        false => (core.end..core.end, format!("{newline}{gap}{content}{close}{apart}")),
-    }
+    (core.end..core.end, format!("{newline}{gap}{content}{close}{apart}"))
 }
 
 /// Content in front of the line at `at`, which holds text or a heading.
@@ -212,7 +209,10 @@ fn rename(outline: &Outline<'_>, section: &Section, name: &str) -> Result<Patche
     let id = outline.ids.iter().find(|id| !id.isolated && span.contains(&id.span.start));
     let kept = id.map_or("", |id| &outline.text[id.content.end..id.span.end]);
     let space = if is_atx(outline, section) && marker.ends_with('#') && span.is_empty() { " " } else { "" };
-    let text = finish(outline, span, &format!("{space}{name}{kept}"))?;
+    let whole = section.start..section.marker.end;
+    let head = &outline.text[whole.start..span.start];
+    let tail = &outline.text[span.end..whole.end];
+    let text = finish(outline, whole, &format!("{head}{space}{name}{kept}{tail}"))?;
     let after = Outline::read(&text);
     let wanted = label(&format!("{name}{kept}"));
     match section_at(&after, section.start) {
@@ -229,8 +229,11 @@ fn dissolve(outline: &Outline<'_>, section: &Section) -> Result<Patched> {
     if core.is_empty() {
         return delete(outline, section);
     }
-    let joins = follows_text(outline, section.start) && section_at(outline, core.start).is_none();
-    finished(outline, section.start..core.start, if joins { outline.newline() } else { "" })
+    let open = match section_at(outline, core.start) {
+        None => opening(outline, section.start, "text"),
+        Some(_) => "",
+    };
+    finished(outline, section.start..core.start, open)
 }
 
 fn delete(outline: &Outline<'_>, section: &Section) -> Result<Patched> {
@@ -273,7 +276,8 @@ fn before(outline: &Outline<'_>, at: usize, content: &str) -> (Range<usize>, Str
 
 /// The line end without which content at `at` would run on from the text before.
 fn opening(outline: &Outline<'_>, at: usize, content: &str) -> &'static str {
-    let runs_on = follows_text(outline, at) && !(heading_edges(content).0 && content.starts_with('#'));
+    let text_before = follows_text(outline, at) && !follows_heading(outline, at);
+    let runs_on = text_before && !(heading_edges(content).0 && content.starts_with('#'));
     if runs_on { outline.newline() } else { "" }
 }
 

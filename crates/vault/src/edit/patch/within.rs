@@ -86,7 +86,7 @@ fn sibling(outline: &Outline<'_>, unit: &Unit, level: u8, patch: &Patch) -> Resu
     if given.is_empty() {
         return Err(crate::edit::section::preexists());
     }
-    let leveled = levels::rebase(&given, level + 1);
+    let leveled = levels::under(&given, level);
     let after = behind_line(text, unit.end);
     let close = match () {
         () if unit.end == text.len() => newline,
