@@ -322,7 +322,7 @@ fn value() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn any_value_reads_back_as_it_was_set(value in value(), text in prop::sample::select(ODD), key in "[a-zé.: #'\"-]{1,8}") {
+    fn any_value_reads_back_as_it_was_set(value in value(), text in prop::sample::select(ODD), key in "Q[a-zé.: #'\"-]{1,8}") {
         let found = set(text, &key, &value).expect("set");
         prop_assert_eq!(get(&found, &key).expect("read"), Some(value));
         let old = front::split(text).expect("a block");
@@ -355,9 +355,7 @@ proptest! {
     }
 
     #[test]
-    fn removing_a_first_key_gives_the_note_back(text in "[a-z#]?[a-z\n -]{0,20}", value in value()) {
-        prop_assume!(front::split(&text).is_none() && !front::is_left_open(&text));
-        prop_assume!(text.lines().next().is_none_or(|line| !line.trim().is_empty()) && !text.trim().is_empty());
+    fn removing_a_first_key_gives_the_note_back(text in "[a-z#][a-z\n -]{0,20}", value in value()) {
         let found = set(&text, "k", &value).expect("set");
         prop_assert_eq!(remove(&found, "k").expect("removed"), text);
     }

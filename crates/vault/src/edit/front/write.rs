@@ -218,6 +218,7 @@ fn fits_literal(text: &str) -> bool {
     text.contains('\n')
         && !text.starts_with([' ', '\t', '\n'])
         && !text.ends_with("\n\n")
+        && !text.split('\n').any(|line| line.ends_with([' ', '\t']))
         && !text.chars().any(|c| c != '\n' && needs_escape(c))
 }
 

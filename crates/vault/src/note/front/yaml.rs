@@ -15,8 +15,8 @@ use super::FrontError;
 const LARGEST: usize = 1 << 20;
 /// Deepest nesting, aliases expanded.
 const DEEPEST: usize = 64;
-/// What all aliases together may add, in bytes of text and [`NODE`]s.
-const ALIASED: usize = 1 << 20;
+/// What all anchors and aliases together may copy, in bytes of text and [`NODE`]s.
+const COPIED: usize = 1 << 20;
 const NODE: usize = 16;
 
 /// Front matter, read. All places are counted in characters from the start of the YAML, as the parser counts them.
@@ -177,7 +177,7 @@ struct Reader {
     document: Document,
     open: Vec<Open>,
     anchors: HashMap<usize, Made>,
-    aliased: usize,
+    copied: usize,
     roots: usize,
 }
 
@@ -194,8 +194,8 @@ impl Reader {
                 let Some(made) = self.anchors.get(&anchor).cloned() else {
                     return Err(at(&span, "an alias inside of what it refers to"));
                 };
-                self.aliased += made.cost;
-                if self.aliased > ALIASED || self.open.len() + made.height > DEEPEST {
+                self.copied(made.cost)?;
+                if self.open.len() + made.height > DEEPEST {
                     return Err(FrontError::TooLarge);
                 }
                 if let Some(entry) = self.document.entries.last_mut() {
@@ -215,6 +215,11 @@ impl Reader {
             Event::SequenceEnd | Event::MappingEnd => self.close(&span),
             _ => Ok(()),
         }
+    }
+
+    fn copied(&mut self, cost: usize) -> Result<(), FrontError> {
+        self.copied += cost;
+        if self.copied > COPIED { Err(FrontError::TooLarge) } else { Ok(()) }
     }
 
     fn push(&mut self, values: Values, anchor: usize) -> Result<(), FrontError> {
@@ -250,6 +255,8 @@ impl Reader {
         span: &Span,
     ) -> Result<(), FrontError> {
         if anchor > 0 {
+            // Anchors inside of anchors are copies of copies: they count like aliases.
+            self.copied(made.cost)?;
             self.anchors.insert(anchor, made.clone());
         }
         let Some(open) = self.open.last_mut() else { return Ok(()) };
