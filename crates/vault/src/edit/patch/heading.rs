@@ -284,30 +284,13 @@ fn opening(outline: &Outline<'_>, at: usize, content: &str) -> &'static str {
 /// Moves the section: puts it where it goes, then takes it away from where it was.
 fn relocate(outline: &Outline<'_>, section: &Section, to: &Destination, patch: &Patch) -> Result<Patched> {
     let parent = find(outline, &to.parent, patch)?;
-    let level = parent.map_or(1, |parent| parent.level + 1);
-    let own = section.start..section.content.end.max(section.start + 1);
     let anchor = match &to.place {
         Place::Before(address) | Place::After(address) => find(outline, address, patch)?,
         Place::First | Place::Last => None,
     };
-    if [parent, anchor].into_iter().flatten().any(|other| own.contains(&other.start)) {
-        return Err(refusal(
-            "move_into_itself",
-            "a section cannot go under or beside itself",
-            "name another heading",
-        ));
-    }
-    if anchor.is_some_and(|anchor| {
-        anchor.parent.map(|index| outline.sections[index].start) != parent.map(|p| p.start)
-    }) {
-        return Err(refusal(
-            "edit_unsupported",
-            "the sibling is not under that parent",
-            "name the sibling's own parent",
-        ));
-    }
+    refuse_destination(outline, section, parent, anchor)?;
     let lines = filled(outline.text, section.start..section.content.end);
-    let leveled = levels::rebase(&outline.text[lines], level);
+    let leveled = levels::rebase(&outline.text[lines], parent.map_or(1, |parent| parent.level + 1));
     let region = parent.map_or(outline.body..outline.text.len(), |parent| parent.content.clone());
     let (span, put) = match (&to.place, anchor) {
         (Place::Before(_), Some(anchor)) => before(outline, anchor.start, &leveled.text),
@@ -318,14 +301,36 @@ fn relocate(outline: &Outline<'_>, section: &Section, to: &Destination, patch: &
         (Place::First, _) => first_child(outline, parent, region, &leveled.text),
         _ => last_child(outline, region, &leveled.text),
     };
-    let grown = put.len() - span.len();
-    let start = if span.start <= section.start { section.start + grown } else { section.start };
+    let start = match span.start <= section.start {
+        true => (section.start + put.len()).saturating_sub(span.len()),
+        false => section.start,
+    };
     let text = finish(outline, span, &put)?;
     let moved = Outline::read(&text);
     match section_at(&moved, start) {
         Some(old) => Ok(Patched { text: delete(&moved, old)?.text, warnings: leveled.warnings }),
         None => Err(unsupported("this heading")),
     }
+}
+
+fn refuse_destination(
+    outline: &Outline<'_>,
+    section: &Section,
+    parent: Option<&Section>,
+    anchor: Option<&Section>,
+) -> Result<()> {
+    let own = section.start..section.content.end.max(section.start + 1);
+    if [parent, anchor].into_iter().flatten().any(|other| own.contains(&other.start)) {
+        let message = "a section cannot go under or beside itself";
+        return Err(refusal("move_into_itself", message, "name another heading"));
+    }
+    let start_of = |section: &Section| section.start;
+    let above = |anchor: &Section| anchor.parent.map(|index| start_of(&outline.sections[index]));
+    if anchor.is_some_and(|anchor| above(anchor) != parent.map(start_of)) {
+        let message = "the sibling is not under that parent";
+        return Err(refusal("edit_unsupported", message, "name the sibling's own parent"));
+    }
+    Ok(())
 }
 
 fn first_child(

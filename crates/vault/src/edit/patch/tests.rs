@@ -239,6 +239,14 @@ fn what_does_not_fit_is_refused() {
     assert!(serde_json::from_value::<Patch>(no_target).is_err(), "a forgotten target is not the whole note");
 }
 
+#[test]
+fn the_schema_names_what_is_required_and_nothing_else() {
+    let schema = serde_json::to_value(schemars::schema_for!(Patch)).unwrap();
+    assert_eq!(schema["required"], json!(["targetType", "target", "operation"]));
+    assert_eq!(schema["additionalProperties"], json!(false));
+    assert!(schema["properties"].get("createTargetIfMissing").is_some());
+}
+
 /// Markdown-ish notes, made of pieces.
 fn note() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
