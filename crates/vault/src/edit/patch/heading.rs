@@ -8,7 +8,7 @@ use super::{
 };
 use crate::edit::section::{heading_line, is_atx};
 use crate::error::Result;
-use crate::note::outline::{Outline, Purpose, Section, Target, TargetKind, label};
+use crate::note::outline::{Outline, Purpose, Section, Target, TargetKind, behind_line, label};
 
 /// Edits the whole body.
 pub(super) fn edit_root(outline: &Outline<'_>, patch: &Patch) -> Result<Patched> {
@@ -74,7 +74,7 @@ fn content(outline: &Outline<'_>, region: Range<usize>, level: u8, patch: &Patch
     if given.is_empty() && patch.operation == Operation::Replace {
         return clear(outline, region, core);
     }
-    let own = patch.operation == Operation::Replace && text[core.clone()].trim_end() == given;
+    let own = patch.operation == Operation::Replace && is_own(outline, core.clone(), &given);
     if given.is_empty() || own {
         return Ok(Patched { text: text.to_owned(), warnings: Vec::new() });
     }
@@ -97,7 +97,7 @@ fn clear(outline: &Outline<'_>, region: Range<usize>, core: Range<usize>) -> Res
     if core.is_empty() {
         return Ok(Patched { text: text.to_owned(), warnings: Vec::new() });
     }
-    let after = crate::note::outline::behind_line(text, core.end).min(region.end);
+    let after = behind_line(text, core.end).min(region.end);
     let span =
         if after == region.end && region.end < text.len() { core.start..after } else { region.start..after };
     finished(outline, span, "")
@@ -128,19 +128,20 @@ fn first_content(outline: &Outline<'_>, region: Range<usize>, content: &str) -> 
 fn behind(outline: &Outline<'_>, core: Range<usize>, end: usize, content: &str) -> (Range<usize>, String) {
     let text = outline.text;
     let newline = outline.newline();
-    let tail = &text[core.end..end];
+    let at = behind_line(text, core.end);
     let last = end == text.len();
     let flush = match last {
         true => flush_above(outline),
-        false => !starts_blank(&tail[crate::note::outline::behind_line(tail, 0)..]),
+        false => !starts_blank(&text[at..end]),
     };
     let (starts, _) = heading_edges(content);
     let setext = starts && !content.starts_with('#');
     let meets_heading = starts || follows_heading(outline, core.end);
     let gap = if meets_heading && flush && !setext { "" } else { newline };
-    let close = if tail.is_empty() { newline } else { "" };
+    // The line before keeps its own line end, which in a mixed note need not be ours.
+    let open = if at == core.end { newline } else { "" };
     let apart = if flush && !last { apart_from_setext(outline, end) } else { "" };
-    (core.end..core.end, format!("{newline}{gap}{content}{close}{apart}"))
+    (at..at, format!("{open}{gap}{content}{newline}{apart}"))
 }
 
 /// Content in front of the line at `at`, which holds text or a heading.
@@ -253,7 +254,7 @@ fn whole(outline: &Outline<'_>, section: &Section, patch: &Patch) -> Result<Patc
             _ => Ok(Patched { text: text.to_owned(), warnings: Vec::new() }),
         };
     }
-    if patch.operation == Operation::Replace && text[lines.clone()].trim_end() == given {
+    if patch.operation == Operation::Replace && is_own(outline, lines.clone(), &given) {
         return Ok(Patched { text: text.to_owned(), warnings: Vec::new() });
     }
     let leveled = levels::rebase(&given, section.level);

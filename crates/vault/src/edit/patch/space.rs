@@ -24,6 +24,13 @@ pub(super) fn trimmed(outline: &Outline<'_>, content: &str) -> String {
     content[crate::note::outline::core(&content, 0..content.len())].to_owned()
 }
 
+/// Whether content is what stands in the span, line ends and white space around it aside: then there is nothing to do.
+pub(super) fn is_own(outline: &Outline<'_>, span: Range<usize>, content: &str) -> bool {
+    let plain = |text: &str| text.replace("\r\n", "\n");
+    let core = |text: &str| plain(&text[crate::note::outline::core(text, 0..text.len())]);
+    core(&outline.text[span]) == core(content)
+}
+
 /// Whether the text starts with a blank line.
 pub(super) fn starts_blank(text: &str) -> bool {
     let line = &text[..behind_line(text, 0)];

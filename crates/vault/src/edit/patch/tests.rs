@@ -271,10 +271,10 @@ fn note() -> impl Strategy<Value = String> {
         1 => Just("a\rb".to_owned()),
         1 => Just("\u{feff}".to_owned()),
     ];
-    let ending = prop_oneof![6 => Just("\n"), 1 => Just("")];
+    let ending = prop_oneof![12 => Just("\n"), 1 => Just("\r\n"), 2 => Just("")];
     (proptest::collection::vec((piece, ending), 0..14), any::<bool>()).prop_map(|(pieces, windows)| {
         let text: String = pieces.into_iter().flat_map(|(piece, end)| [piece, end.to_owned()]).collect();
-        if windows { text.replace('\n', "\r\n") } else { text }
+        if windows { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text }
     })
 }
 
