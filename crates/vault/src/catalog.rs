@@ -22,7 +22,7 @@ mod visible;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use find::Lookup;
-pub use graph::{Backlink, Outgoing};
+pub use graph::{Backlink, Leads, Outgoing};
 pub use info::{FileInfo, HeadingInfo, LinkInfo, Problem, TagInfo};
 pub use live::Live;
 pub use property::Property;
@@ -31,8 +31,11 @@ pub use tags::{Match, TagCount, Tagged};
 pub use update::Update;
 pub use visible::Visible;
 
-pub(crate) use keys::fold;
 pub(crate) use load::threads;
+
+pub(crate) fn fold(text: &str) -> String {
+    crate::links::fold(text).into_owned()
+}
 
 use crate::error::Result;
 use crate::files::Files;
@@ -192,4 +195,4 @@ fn link_keys(info: &FileInfo) -> Vec<u64> {
 }
 
 #[cfg(test)]
-mod tests {}
+mod tests;

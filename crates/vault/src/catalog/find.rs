@@ -1,7 +1,7 @@
 //! Finds the file that somebody means by a text, and what they may have meant when there is none.
 
-use super::keys::{fold, name_key};
-use super::{Catalog, FileInfo, Visible};
+use super::keys::name_key;
+use super::{Catalog, FileInfo, Visible, fold};
 use crate::path::VaultPath;
 
 /// How many suggestions are worth reading.

@@ -1,7 +1,11 @@
 //! Who links to whom. Links are resolved when somebody asks, among the files that the asker may see.
 
-use super::keys::{Id, name_key};
+use std::collections::HashMap;
+
+use super::keys::name_key;
 use super::{Catalog, FileInfo, LinkInfo, Visible};
+use crate::links::Resolver;
+use crate::note::links::LinkStyle;
 use crate::path::VaultPath;
 
 /// A link of a note and where it leads.
@@ -25,9 +29,7 @@ pub struct Backlink<'a> {
 impl Catalog {
     /// The links of a note in document order; none if there is no such note.
     pub fn outgoing(&self, path: &VaultPath, visible: Visible<'_>) -> Vec<Outgoing<'_>> {
-        let Some(info) = self.get(path, visible) else { return Vec::new() };
-        let leads = |link: &LinkInfo| self.resolve(&link.target, &info.path, visible);
-        info.links.iter().map(|link| Outgoing { link, to: leads(link) }).collect()
+        self.leads(visible).outgoing(path)
     }
 
     /// The links that lead to a file, by source path and then in document order. Links of a note to itself are left out.
@@ -36,54 +38,56 @@ impl Catalog {
             return Vec::new();
         }
         let key = name_key(path.as_str());
-        let may_link = self.linking.get(key).iter().filter_map(|id: &Id| self.at(*id));
+        let may_link = self.linking.get(key).iter().filter_map(|id| self.at(*id));
         let others = may_link.filter(|info| info.path != *path && visible.sees(&info.path));
         let mut sources: Vec<&FileInfo> = others.collect();
         sources.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        sources.into_iter().flat_map(|info| self.links_to(info, path, key, visible)).collect()
+        let mut leads = self.leads(visible);
+        let links = sources.into_iter().flat_map(|info| info.links.iter().map(move |link| (info, link)));
+        let may_lead = links.filter(|(_, link)| !link.target.is_empty() && name_key(&link.target) == key);
+        let here = may_lead.filter(|(info, link)| leads.follow(link, &info.path) == Some(path));
+        here.map(|(info, link)| Backlink { from: &info.path, link }).collect()
     }
 
-    /// The file that a link in `from` leads to, among those that the asker may see.
-    pub fn resolve(&self, target: &str, from: &VaultPath, visible: Visible<'_>) -> Option<&VaultPath> {
-        if target.is_empty() {
-            return self.get(from, visible).map(|info| &info.path);
-        }
-        let named = self.names.get(name_key(target)).iter().filter_map(|id| self.at(*id));
-        let seen = named.map(|info| &info.path).filter(|path| visible.sees(path));
-        choose(seen, target, from)
-    }
-
-    fn links_to<'a>(
-        &'a self,
-        info: &'a FileInfo,
-        path: &VaultPath,
-        key: u64,
-        visible: Visible<'_>,
-    ) -> Vec<Backlink<'a>> {
-        let may_lead = |link: &&LinkInfo| !link.target.is_empty() && name_key(&link.target) == key;
-        let leads = |link: &&LinkInfo| self.resolve(&link.target, &info.path, visible) == Some(path);
-        let links = info.links.iter().filter(may_lead).filter(leads);
-        links.map(|link| Backlink { from: &info.path, link }).collect()
+    /// Follows many links as one asker, so that what was looked up once is not looked up again.
+    pub fn leads<'a, 'v>(&'a self, visible: Visible<'v>) -> Leads<'a, 'v> {
+        Leads { catalog: self, visible, resolvers: HashMap::new() }
     }
 }
 
-/// Of the files with the right last name, the one that Obsidian would open.
-fn choose<'a>(
-    named: impl Iterator<Item = &'a VaultPath>,
-    target: &str,
-    from: &VaultPath,
-) -> Option<&'a VaultPath> {
-    let wanted = super::fold(target.trim_start_matches("./"));
-    let here = from.parent();
-    let fits = |path: &&VaultPath| {
-        let folded = super::fold(path.as_str());
-        let plain = super::keys::without_note_extension(&folded).unwrap_or(&folded);
-        [folded.as_str(), plain].into_iter().any(|whole| {
-            whole.strip_suffix(wanted.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
-        })
-    };
-    named.filter(fits).min_by_key(|path| {
-        let exact = super::fold(path.as_str()).starts_with(&wanted);
-        (!exact, path.parent() != here, path.segments().count(), path.as_str().len(), *path)
-    })
+/// Where links lead, among the files that one asker may see.
+pub struct Leads<'a, 'v> {
+    catalog: &'a Catalog,
+    visible: Visible<'v>,
+    /// For each name, a resolver over the visible files of that name. A link can lead only to a file with its target's
+    /// last name, so these few decide as all files would, and a hidden one is not even a rival.
+    resolvers: HashMap<u64, Resolver>,
+}
+
+impl<'a> Leads<'a, '_> {
+    /// The links of a note in document order; none if there is no such note.
+    pub fn outgoing(&mut self, path: &VaultPath) -> Vec<Outgoing<'a>> {
+        let Some(info) = self.catalog.get(path, self.visible) else { return Vec::new() };
+        info.links.iter().map(|link| Outgoing { link, to: self.follow(link, &info.path) }).collect()
+    }
+
+    /// The file that a link in `from` leads to; `from` itself for a link without a target.
+    pub fn follow(&mut self, link: &LinkInfo, from: &VaultPath) -> Option<&'a VaultPath> {
+        self.resolve(link.style, &link.target, from)
+    }
+
+    /// The same for a target by itself.
+    pub fn resolve(&mut self, style: LinkStyle, target: &str, from: &VaultPath) -> Option<&'a VaultPath> {
+        let (catalog, visible) = (self.catalog, self.visible);
+        if target.is_empty() {
+            return catalog.get(from, visible).map(|info| &info.path);
+        }
+        let key = name_key(target);
+        let resolver = self.resolvers.entry(key).or_insert_with(|| {
+            let named = catalog.names.get(key).iter().filter_map(|id| catalog.at(*id)).map(|info| &info.path);
+            Resolver::new(named.filter(|path| visible.sees(path)).cloned())
+        });
+        let path = resolver.resolve_as(style, target, from).path()?;
+        catalog.ids.get_key_value(path).map(|(path, _)| path)
+    }
 }

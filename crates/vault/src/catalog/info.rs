@@ -5,8 +5,8 @@ use std::sync::Arc;
 use memchr::memchr_iter;
 use serde_json::{Map, Value};
 
+use super::fold;
 use super::intern::Interner;
-use super::keys::fold;
 use super::property::{self, Property};
 use crate::error::Result;
 use crate::files::{Entry, Stat};

@@ -6,24 +6,16 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use unicode_normalization::UnicodeNormalization;
+use crate::links::fold;
 
 /// A file's place in the catalog.
 pub(super) type Id = u32;
 
-/// The key of a path or a link target: its last name, without `.md`, in one case and one Unicode form.
+/// The key of a path or a link target: its last name, without `.md`, folded as links are compared.
 pub(super) fn name_key(path: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     fold(last_name(path)).hash(&mut hasher);
     hasher.finish()
-}
-
-/// One case and one Unicode form, so that what some file system takes for one name is one text.
-pub(crate) fn fold(text: &str) -> String {
-    match text.is_ascii() {
-        true => text.to_ascii_lowercase(),
-        false => text.nfkc().collect::<String>().to_lowercase().nfkc().collect(),
-    }
 }
 
 fn last_name(path: &str) -> &str {

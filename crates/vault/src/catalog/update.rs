@@ -160,18 +160,21 @@ impl Found {
         }
     }
 
-    /// Nothing there any more; the folders above may have gone with it.
+    /// Nothing there any more; the folders above may have gone with it, or be new.
     fn missing(&mut self, catalog: &Catalog, files: &dyn Files, path: &VaultPath) -> Result<()> {
         let mut gone = path.clone();
         loop {
             self.gone.push(gone.clone());
             self.gone_folders.push(gone.clone());
             self.forget_below(catalog, &gone.clone().into());
-            match gone.parent().path() {
-                Some(above) if catalog.folders.contains(above) && stat(files, above)?.is_none() => {
-                    gone = above.clone();
+            let Some(above) = gone.parent().path().cloned() else { return Ok(()) };
+            match stat(files, &above)? {
+                None => gone = above,
+                Some(entry) if entry.kind == Kind::Folder => {
+                    self.see_folders_above(catalog, &gone);
+                    return Ok(());
                 }
-                _ => return Ok(()),
+                Some(_) => return Ok(()),
             }
         }
     }
