@@ -110,6 +110,14 @@ pub fn scan(
     out
 }
 
+/// Whether a path written between `[[` and `]]` is read back as it is: a `#` or a `|` in a name is not.
+pub(crate) fn reads_back(target: &str) -> bool {
+    let text = format!("[[{target}|x]]");
+    let inner = wiki_at(text.as_bytes(), 0).filter(|inner| inner.end + 2 == text.len());
+    let link = inner.and_then(|inner| wiki(&text, 0..text.len(), inner, false));
+    link.is_some_and(|link| link.target == target && link.fragment.is_none()) && !target.contains("%%")
+}
+
 /// The inside of the wiki link that opens with the `[[` at `at`. It ends on the same line, before another `[[`.
 pub(super) fn wiki_at(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let start = at + 2;
