@@ -88,6 +88,6 @@ impl<'a> Leads<'a, '_> {
             Resolver::new(named.filter(|path| visible.sees(path)).cloned())
         });
         let path = resolver.resolve_as(style, target, from).path()?;
-        catalog.ids.get_key_value(path).map(|(path, _)| path)
+        catalog.known(path).map(|info| &info.path)
     }
 }
