@@ -37,6 +37,8 @@ pub struct FileInfo {
     pub blank: bool,
     /// What could not be read.
     pub problems: Box<[Problem]>,
+    /// Known without a look at the path, which lies elsewhere in memory; most questions ask this of every file.
+    note: bool,
 }
 
 /// A heading.
@@ -90,7 +92,7 @@ pub enum Problem {
 impl FileInfo {
     /// Whether this is a Markdown note by its extension.
     pub fn is_note(&self) -> bool {
-        self.path.is_note()
+        self.note
     }
 
     /// The first heading of level 1, or the name without its extension.
@@ -157,6 +159,7 @@ impl FileInfo {
 
     fn attachment(entry: Entry) -> FileInfo {
         FileInfo {
+            note: entry.path.is_note(),
             path: entry.path,
             stat: entry.stat,
             headings: Box::default(),
