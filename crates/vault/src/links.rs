@@ -8,6 +8,8 @@ mod spell;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -21,10 +23,13 @@ pub(crate) use spell::{Form, Spelling};
 #[derive(Debug, Clone, Default)]
 pub struct Resolver {
     /// Folded path → the files of that path (several only where case tells them apart).
-    paths: HashMap<Box<str>, Vec<VaultPath>>,
-    /// Folded name → its files, the shortest path first, then by alphabet.
-    names: HashMap<Box<str>, Vec<VaultPath>>,
+    paths: Lists,
+    /// Folded name → its files, the shortest path first: fewest names, then fewest bytes, then by alphabet.
+    names: Lists,
 }
+
+/// Shared by clones: the vault after a move is a clone with a few lists changed.
+type Lists = HashMap<Arc<str>, Arc<Vec<VaultPath>>>;
 
 /// Where a link leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,15 +79,13 @@ pub(crate) struct Located<'a> {
 impl Resolver {
     /// A resolver over these files, notes and attachments.
     pub fn new(paths: impl IntoIterator<Item = VaultPath>) -> Resolver {
-        let mut out = Resolver::default();
+        let paths = paths.into_iter();
+        let mut out = Resolver {
+            paths: HashMap::with_capacity(paths.size_hint().0),
+            names: HashMap::with_capacity(paths.size_hint().0),
+        };
         for path in paths {
-            let (folded, name) = keys(&path);
-            out.paths.entry(folded).or_default().push(path.clone());
-            out.names.entry(name).or_default().push(path);
-        }
-        for list in out.paths.values_mut().chain(out.names.values_mut()) {
-            list.sort_unstable_by(by_length);
-            list.dedup();
+            out.insert(path);
         }
         out
     }
@@ -90,8 +93,8 @@ impl Resolver {
     /// Adds a file.
     pub fn insert(&mut self, path: VaultPath) {
         let (folded, name) = keys(&path);
-        put(self.paths.entry(folded).or_default(), path.clone());
-        put(self.names.entry(name).or_default(), path);
+        put(&mut self.paths, folded, path.clone());
+        put(&mut self.names, name, path);
     }
 
     /// Takes a file out.
@@ -230,27 +233,35 @@ fn ends_with(path: &str, target: &str) -> bool {
     path.strip_suffix(target).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
-fn keys(path: &VaultPath) -> (Box<str>, Box<str>) {
+fn keys(path: &VaultPath) -> (Arc<str>, Arc<str>) {
     (fold(path.as_str()).into(), fold(path.name()).into())
 }
 
 fn by_length(a: &VaultPath, b: &VaultPath) -> std::cmp::Ordering {
-    (a.as_str().len(), a.as_str()).cmp(&(b.as_str().len(), b.as_str()))
+    let key = |path: &VaultPath| (path.segments().count(), path.as_str().len());
+    key(a).cmp(&key(b)).then_with(|| a.cmp(b))
 }
 
-fn put(list: &mut Vec<VaultPath>, path: VaultPath) {
-    if let Err(at) = list.binary_search_by(|other| by_length(other, &path)) {
-        list.insert(at, path);
+fn put(lists: &mut Lists, key: Arc<str>, path: VaultPath) {
+    match lists.entry(key) {
+        Entry::Vacant(entry) => {
+            entry.insert(Arc::new(vec![path]));
+        }
+        Entry::Occupied(mut entry) => {
+            if let Err(at) = entry.get().binary_search_by(|other| by_length(other, &path)) {
+                Arc::make_mut(entry.get_mut()).insert(at, path);
+            }
+        }
     }
 }
 
-fn take(map: &mut HashMap<Box<str>, Vec<VaultPath>>, key: &str, path: &VaultPath) {
-    let Some(list) = map.get_mut(key) else { return };
+fn take(lists: &mut Lists, key: &str, path: &VaultPath) {
+    let Some(list) = lists.get_mut(key) else { return };
     if let Ok(at) = list.binary_search_by(|other| by_length(other, path)) {
-        list.remove(at);
+        Arc::make_mut(list).remove(at);
     }
     if list.is_empty() {
-        map.remove(key);
+        lists.remove(key);
     }
 }
 
@@ -302,6 +313,16 @@ mod tests {
                 ("nothing", "x.md", "-"),
                 ("x/b", "x.md", "-"),
             ],
+        );
+    }
+
+    #[test]
+    fn the_path_with_the_fewest_names_is_the_shortest() {
+        let files = "long folder/n.md, b/c/n.md, a folder/n.md, z/m.md, y/m.md";
+        check(
+            files,
+            LinkStyle::Wiki,
+            &[("n", "x.md", "a folder/n.md +2"), ("m", "x.md", "y/m.md +1"), ("n", "b/c/x.md", "b/c/n.md")],
         );
     }
 

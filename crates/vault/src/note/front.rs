@@ -54,7 +54,7 @@ pub fn split(text: &str) -> Option<Front> {
 pub(crate) fn is_left_open(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.lines();
-    if !lines.next().is_some_and(|line| fence(line) == Some("---")) || bounds(text).is_some() {
+    if lines.next().is_none_or(|line| fence(line) != Some("---")) || bounds(text).is_some() {
         return false;
     }
     let first = lines.find(|line| !line.trim().is_empty()).unwrap_or("");

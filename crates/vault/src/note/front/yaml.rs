@@ -15,8 +15,8 @@ use super::FrontError;
 const LARGEST: usize = 1 << 20;
 /// Deepest nesting, aliases expanded.
 const DEEPEST: usize = 64;
-/// What all aliases together may add, in bytes of text and [`NODE`]s.
-const ALIASED: usize = 1 << 20;
+/// What all anchors and aliases together may copy, in bytes of text and [`NODE`]s.
+const COPIED: usize = 1 << 20;
 const NODE: usize = 16;
 
 /// Front matter, read. All places are counted in characters from the start of the YAML, as the parser counts them.
@@ -43,14 +43,25 @@ pub(crate) struct Entry {
     pub value: Range<usize>,
     /// How it is written.
     pub form: Form,
-    /// Whether it ends in a `|` or `>` scalar, whose end is a matter of lines.
-    pub ends_in_block: bool,
+    /// What it ends in.
+    pub tail: Tail,
     /// Where the items stand if it is a list.
     pub items: Vec<Range<usize>>,
     /// The anchors set in it.
     pub anchors: Vec<usize>,
     /// The anchors that its aliases refer to.
     pub aliases: Vec<usize>,
+}
+
+/// What a value ends in: the parser's end is right for plain things only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tail {
+    /// A plain scalar, an alias, a bracket.
+    Plain,
+    /// A quoted scalar that starts here; its end as given takes in the comment behind it.
+    Quoted(usize),
+    /// A `|` or `>` scalar; its end as given is where the next thing starts.
+    Block,
 }
 
 /// How a value is written.
@@ -166,7 +177,7 @@ struct Reader {
     document: Document,
     open: Vec<Open>,
     anchors: HashMap<usize, Made>,
-    aliased: usize,
+    copied: usize,
     roots: usize,
 }
 
@@ -183,8 +194,8 @@ impl Reader {
                 let Some(made) = self.anchors.get(&anchor).cloned() else {
                     return Err(at(&span, "an alias inside of what it refers to"));
                 };
-                self.aliased += made.cost;
-                if self.aliased > ALIASED || self.open.len() + made.height > DEEPEST {
+                self.copied(made.cost)?;
+                if self.open.len() + made.height > DEEPEST {
                     return Err(FrontError::TooLarge);
                 }
                 if let Some(entry) = self.document.entries.last_mut() {
@@ -204,6 +215,11 @@ impl Reader {
             Event::SequenceEnd | Event::MappingEnd => self.close(&span),
             _ => Ok(()),
         }
+    }
+
+    fn copied(&mut self, cost: usize) -> Result<(), FrontError> {
+        self.copied += cost;
+        if self.copied > COPIED { Err(FrontError::TooLarge) } else { Ok(()) }
     }
 
     fn push(&mut self, values: Values, anchor: usize) -> Result<(), FrontError> {
@@ -239,6 +255,8 @@ impl Reader {
         span: &Span,
     ) -> Result<(), FrontError> {
         if anchor > 0 {
+            // Anchors inside of anchors are copies of copies: they count like aliases.
+            self.copied(made.cost)?;
             self.anchors.insert(anchor, made.clone());
         }
         let Some(open) = self.open.last_mut() else { return Ok(()) };
@@ -311,9 +329,11 @@ impl Reader {
     /// Notes where a list or mapping ends. Only brackets have an end of their own.
     fn end(&mut self, value: &Value, span: &Span) {
         let flow = span.end.index() > span.start.index();
+        // The parser's own end takes in the comment behind the bracket.
+        let end = span.start.index() + 1;
         if self.open.is_empty() {
             self.document.braces =
-                self.document.braces.take().filter(|_| flow).map(|braces| braces.start..span.end.index());
+                self.document.braces.take().filter(|_| flow).map(|braces| braces.start..end);
             return;
         }
         let depth = self.open.len();
@@ -321,15 +341,15 @@ impl Reader {
         if !flow {
             return;
         }
-        entry.value.end = entry.value.end.max(span.end.index());
-        entry.ends_in_block = false;
+        entry.value.end = end;
+        entry.tail = Tail::Plain;
         match depth {
             1 if value.is_array() => entry.form = Form::FlowList,
             1 => entry.form = Form::FlowMap,
             _ => {}
         }
         if let Some(item) = entry.items.last_mut() {
-            item.end = item.end.max(if depth == 1 { item.end } else { span.end.index() });
+            item.end = if depth == 1 { item.end } else { end };
         }
     }
 }
@@ -341,7 +361,7 @@ impl Entry {
             value: name.end..name.end,
             name,
             form: Form::Empty,
-            ends_in_block: false,
+            tail: Tail::Plain,
             items: Vec::new(),
             anchors: if anchor > 0 { vec![anchor] } else { Vec::new() },
             aliases: Vec::new(),
@@ -354,7 +374,13 @@ impl Entry {
             self.anchors.push(anchor);
         }
         self.value.end = self.value.end.max(span.end.index());
-        self.ends_in_block = matches!(form, Form::Scalar(ScalarStyle::Literal | ScalarStyle::Folded));
+        self.tail = match form {
+            Form::Scalar(ScalarStyle::Literal | ScalarStyle::Folded) => Tail::Block,
+            Form::Scalar(ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted) => {
+                Tail::Quoted(span.start.index())
+            }
+            _ => Tail::Plain,
+        };
         if let Some(item) = self.items.last_mut() {
             item.end = item.end.max(span.end.index());
         }
