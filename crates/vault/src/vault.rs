@@ -150,14 +150,19 @@ impl Vault {
     }
 }
 
+/// Ends interrupted commits and sweeps what they left in the stage. Without either there is nothing to wait for.
 fn recover_now(disk: &Disk, store: &mut Store) -> Result<Vec<(String, Ending)>> {
-    if store.log.damage().is_some() || store.log.entries().last().is_none_or(|entry| entry.ending.is_some()) {
+    let interrupted = store.log.entries().last().is_some_and(|entry| entry.ending.is_none());
+    let stage = recover::stage(disk, store)?;
+    if store.log.damage().is_some() || !(interrupted || stage.has_leftovers()) {
         return Ok(Vec::new());
     }
     let lock = store.lock_handle()?;
     let _held = store::hold(&lock)?;
     store.log.catch_up()?;
-    recover::finish_interrupted(disk, store)
+    let ended = recover::finish_interrupted(disk, store)?;
+    stage.sweep();
+    Ok(ended)
 }
 
 /// Our data in the vault would be synced, indexed and offered to models.
