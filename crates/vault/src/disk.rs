@@ -506,7 +506,7 @@ fn rename_to_nothing(
 fn state(stat: &fs::Stat) -> State {
     State {
         size: u64::try_from(stat.st_size).unwrap_or(0),
-        modified_ns: stat.st_mtime as i64 * 1_000_000_000 + stat.st_mtime_nsec as i64,
+        modified_ns: stat.st_mtime * 1_000_000_000 + i64::try_from(stat.st_mtime_nsec).unwrap_or(0),
         inode: stat.st_ino,
         permissions: stat.st_mode & 0o7777,
     }

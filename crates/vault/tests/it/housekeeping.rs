@@ -100,15 +100,12 @@ fn damage_is_named_and_repaired_and_never_costs_a_note() {
 }
 
 /// Every stored version, by checkpoint.
-fn all_stored(rig: &Rig) -> Vec<(String, Option<Vec<u8>>, Option<Vec<u8>>)> {
+fn all_stored(rig: &Rig) -> Vec<(String, vault::view::BothSides)> {
     let scope = scope();
     let view = rig.vault.view(&scope);
     let all = view.checkpoints();
     all.iter()
-        .filter_map(|info| {
-            let (before, after) = view.checkpoint_file(&info.id, &path("a.md")).ok()?;
-            Some((info.id.clone(), before, after))
-        })
+        .filter_map(|info| Some((info.id.clone(), view.checkpoint_file(&info.id, &path("a.md")).ok()?)))
         .collect()
 }
 
