@@ -148,7 +148,7 @@ fn free_in_trash(view: &View<'_>, path: &VaultPath) -> Result<VaultPath> {
             n => format!("{} {n}{extension}", path.stem()),
         };
         let place = named(format!(".trash/{name}"))?;
-        if view.look(&place)?.is_none() {
+        if view.is_free(&place)? {
             return Ok(place);
         }
     }

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::change::{Change, Stamp, Trash};
+use crate::change::{Change, Stamp, Trash, is_in_trash};
 use crate::disk::{Disk, LARGEST_FILE};
 use crate::error::{Error, Result};
 use crate::files::Kind;
@@ -46,7 +46,14 @@ pub struct Restore {
 }
 
 /// Plans a restore against what is on disk now.
-pub fn plan(disk: &Disk, store: &Store, undo: &Undo, conflict: Conflict) -> Result<Restore> {
+/// What would touch a file that `sees` does not see is refused without naming it.
+pub fn plan(
+    disk: &Disk,
+    store: &Store,
+    undo: &Undo,
+    conflict: Conflict,
+    sees: &dyn Fn(&VaultPath) -> bool,
+) -> Result<Restore> {
     let chosen = choose(store, undo)?;
     let only = match undo {
         Undo::File(_, path) => Some(path),
@@ -55,6 +62,8 @@ pub fn plan(disk: &Disk, store: &Store, undo: &Undo, conflict: Conflict) -> Resu
     let mut picture = Picture {
         disk,
         conflict,
+        sees,
+        unseen: false,
         files: BTreeMap::new(),
         folders: BTreeMap::new(),
         conflicts: BTreeSet::new(),
@@ -73,6 +82,12 @@ pub fn plan(disk: &Disk, store: &Store, undo: &Undo, conflict: Conflict) -> Resu
         return Err(Error::Checkpoint {
             reason: "checkpoint_file_missing",
             message: format!("that checkpoint does not touch `{path}`"),
+        });
+    }
+    if picture.unseen {
+        return Err(Error::Checkpoint {
+            reason: "checkpoint_hidden",
+            message: "taking that back would touch files that may not be seen here".to_owned(),
         });
     }
     if !picture.conflicts.is_empty() {
@@ -137,6 +152,8 @@ enum Content {
 struct Picture<'d> {
     disk: &'d Disk,
     conflict: Conflict,
+    sees: &'d dyn Fn(&VaultPath) -> bool,
+    unseen: bool,
     files: BTreeMap<VaultPath, Content>,
     folders: BTreeMap<VaultPath, bool>,
     conflicts: BTreeSet<VaultPath>,
@@ -171,6 +188,7 @@ impl Picture<'_> {
     }
 
     fn take_back(&mut self, step: &Step) -> Result<()> {
+        self.unseen |= step.named().into_iter().any(|path| !(self.sees)(path));
         match step {
             Step::Write { path, before, after } => {
                 let now = self.hash(&self.get(path)?)?;
@@ -236,7 +254,9 @@ impl Picture<'_> {
         }
         for file in files {
             if self.get(&file)? != Content::Nothing {
-                self.move_file(&file, &below(&file, from, to)?)?;
+                let target = below(&file, from, to)?;
+                self.unseen |= !(self.sees)(&file) || !(self.sees)(&target);
+                self.move_file(&file, &target)?;
             }
         }
         for folder in folders {
@@ -354,7 +374,12 @@ impl Picture<'_> {
                 _ => false,
             })
         };
-        Ok(self.disk.children(folder)?.iter().all(leaves))
+        match self.disk.children(folder) {
+            Ok(children) => Ok(children.iter().all(leaves)),
+            // A name that has no path is not among those that leave.
+            Err(Error::Path { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -365,8 +390,7 @@ fn below(file: &VaultPath, from: &VaultPath, to: &VaultPath) -> Result<VaultPath
 }
 
 fn through_trash(from: &VaultPath, to: &VaultPath) -> Trash {
-    let in_trash = |path: &VaultPath| path.segments().next() == Some(".trash");
-    match (in_trash(from), in_trash(to)) {
+    match (is_in_trash(from), is_in_trash(to)) {
         (true, false) => Trash::OutOf,
         (false, true) => Trash::Into,
         _ => Trash::No,

@@ -154,9 +154,13 @@ impl<'v> View<'v> {
         periodic::Settings::read(&|name| self.machinery_text(name))
     }
 
-    /// The text of a template or settings file by its path, for planning.
+    /// The text of a settings file of the editor, or of a template that may be read: for planning.
     pub fn machinery_text(&self, name: &str) -> Option<String> {
         let path = VaultPath::parse(name).ok()?;
+        let settings = path.as_str().starts_with(".obsidian/") && path.extension() == Some("json");
+        if !settings && !self.scope.may_read(&path) {
+            return None;
+        }
         let (bytes, _) = self.vault.disk().read_up_to(&path, LARGEST_FILE).ok()?;
         String::from_utf8(bytes).ok()
     }
@@ -174,10 +178,7 @@ impl<'v> View<'v> {
         let mut store = self.vault.store();
         store.log.catch_up()?;
         let entry = store.log.find(id)?;
-        self.shown(entry).ok_or_else(|| Error::Checkpoint {
-            reason: "checkpoint_missing",
-            message: format!("there is no checkpoint `{id}`"),
-        })
+        self.shown(entry).ok_or_else(|| missing_checkpoint(id))
     }
 
     /// A file's bytes before and after a checkpoint; `None` where it did not exist.
@@ -205,7 +206,15 @@ impl<'v> View<'v> {
     pub fn plan_restore(&self, undo: &Undo, conflict: Conflict) -> Result<Restore> {
         let mut store = self.vault.store();
         store.log.catch_up()?;
-        restore::plan(self.vault.disk(), &store, undo, conflict)
+        if let Undo::File(_, path) = undo {
+            self.scope.check_read(path)?;
+        }
+        if let Undo::Call(id) | Undo::File(id, _) = undo
+            && self.shown(store.log.find(id)?).is_none()
+        {
+            return Err(missing_checkpoint(id));
+        }
+        restore::plan(self.vault.disk(), &store, undo, conflict, &|path| self.scope.may_read(path))
     }
 
     /// Paths that look like this one.
@@ -213,27 +222,43 @@ impl<'v> View<'v> {
         self.catalog().map(|catalog| catalog.near(path)).unwrap_or_default()
     }
 
-    /// Everything below a folder, hidden names included, and whether it is a file: for moves and deletes of folders.
+    /// Everything below a folder, hidden names included; nothing below a file. For the policy on moves and deletes of
+    /// folders, not to be shown.
     pub fn contents(&self, folder: &VaultPath) -> Result<Vec<VaultPath>> {
+        let disk = self.vault.disk();
         let mut all = Vec::new();
         let mut waiting = vec![folder.clone()];
-        while let Some(folder) = waiting.pop() {
-            for child in self.vault.disk().children(&folder)? {
-                if let Some((Kind::Folder, _)) = self.vault.disk().look(&child)? {
-                    waiting.push(child.clone());
-                }
-                all.push(child);
+        while let Some(at) = waiting.pop() {
+            match disk.look(&at) {
+                Ok(Some((Kind::Folder, _))) => {}
+                Ok(_) | Err(Error::Symlink { .. } | Error::Special { .. }) => continue,
+                Err(error) => return Err(error),
             }
+            let children = disk.children(&at).map_err(|error| match error {
+                Error::Path { .. } => odd_name_in(folder),
+                other => other,
+            })?;
+            waiting.extend(children.iter().cloned());
+            all.extend(children);
         }
         all.sort();
         Ok(all)
+    }
+
+    /// Whether nothing lies at a path, seen or not: to choose a name in the trash.
+    pub(crate) fn is_free(&self, path: &VaultPath) -> Result<bool> {
+        match self.vault.disk().look(path) {
+            Ok(found) => Ok(found.is_none()),
+            Err(Error::Symlink { .. } | Error::Special { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     fn shown(&self, entry: &LogEntry) -> Option<CheckpointInfo> {
         let checkpoint = &entry.checkpoint;
         let may = |path: &&VaultPath| self.scope.may_read(path);
         let steps: Vec<Step> =
-            checkpoint.steps.iter().filter(|step| step.paths().iter().all(may)).cloned().collect();
+            checkpoint.steps.iter().filter(|step| step.named().iter().all(may)).cloned().collect();
         if steps.is_empty() {
             return None;
         }
@@ -254,6 +279,21 @@ impl<'v> View<'v> {
             }
             other => other,
         }
+    }
+}
+
+fn missing_checkpoint(id: &str) -> Error {
+    Error::Checkpoint { reason: "checkpoint_missing", message: format!("there is no checkpoint `{id}`") }
+}
+
+fn odd_name_in(folder: &VaultPath) -> Error {
+    Error::Edit {
+        reason: "folder_unclear",
+        message: format!(
+            "`{folder}` holds a file whose name cannot be told, so nobody can say whether it may be touched"
+        ),
+        hint: "give that file an ordinary name by another program first".to_owned(),
+        candidates: Vec::new(),
     }
 }
 

@@ -48,6 +48,8 @@ struct Stored {
     stored: u64,
     size: u64,
     packing: Packing,
+    /// Whether the bytes are known to have been synced: not those of a commit that did not happen.
+    durable: bool,
 }
 
 impl Log {
@@ -146,9 +148,9 @@ impl Log {
         &self.entries
     }
 
-    /// Whether these bytes are stored already.
+    /// Whether these bytes are stored already, for good.
     pub fn has(&self, hash: &Hash) -> bool {
-        self.blobs.contains_key(hash)
+        self.blobs.get(hash).is_some_and(|stored| stored.durable)
     }
 
     /// Stored bytes by their name.
@@ -185,6 +187,11 @@ impl Log {
         }
     }
 
+    /// Whether a commit of exactly this id was written down.
+    pub fn knows(&self, id: &str) -> bool {
+        self.by_id.contains_key(id)
+    }
+
     /// What is wrong with the file's structure, if anything.
     pub fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
@@ -214,7 +221,10 @@ impl Log {
                 let total: u64 = checkpoint.blobs.iter().map(|place| place.stored).sum();
                 let mut at = next - total;
                 for BlobPlace { hash, size, stored, packing } in &checkpoint.blobs {
-                    self.blobs.insert(*hash, Stored { at, stored: *stored, size: *size, packing: *packing });
+                    self.blobs.insert(
+                        *hash,
+                        Stored { at, stored: *stored, size: *size, packing: *packing, durable: true },
+                    );
                     at += stored;
                 }
                 self.by_id.insert(checkpoint.id.clone(), self.entries.len());
@@ -223,6 +233,14 @@ impl Log {
             Record::End { id, ending } => {
                 if let Some(index) = self.by_id.get(&id) {
                     self.entries[*index].ending = Some(ending);
+                    if ending == Ending::Undone {
+                        // After a power cut its blobs may be zeros behind a whole record: nobody may build on them.
+                        for place in &self.entries[*index].checkpoint.blobs {
+                            if let Some(stored) = self.blobs.get_mut(&place.hash) {
+                                stored.durable = false;
+                            }
+                        }
+                    }
                 }
             }
         }
@@ -291,6 +309,15 @@ fn fits(record: &Record, blob_length: u64) -> bool {
 pub fn encode(record: &Record, blobs: &[u8]) -> Result<Vec<u8>> {
     let json =
         serde_json::to_vec(record).map_err(|error| Error::io("cannot write the checkpoint log", error))?;
+    if json.len() > LARGEST_JSON as usize {
+        // Written, it would be taken for damage by the next reader.
+        return Err(Error::Edit {
+            reason: "too_many_changes",
+            message: format!("a commit whose record has {} bytes is too large", json.len()),
+            hint: "do it in several steps".to_owned(),
+            candidates: Vec::new(),
+        });
+    }
     let mut bytes = Vec::with_capacity(HEAD as usize + json.len() + blobs.len());
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&u32::try_from(json.len()).unwrap_or(u32::MAX).to_le_bytes());
