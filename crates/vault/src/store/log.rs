@@ -77,17 +77,32 @@ impl Log {
             if now != self.inode {
                 self.file = file;
                 self.inode = now;
-                self.end = 0;
-                self.entries.clear();
-                self.by_id.clear();
-                self.blobs.clear();
-                self.damage = None;
+                self.forget();
             }
         }
-        let length = self.length()?;
-        if length < self.end {
-            self.damage = Some(format!("the log became shorter ({length} bytes, {} were read)", self.end));
+        let (known, sound) = (self.end, self.damage.is_none());
+        if self.length()? < known {
+            self.forget();
         }
+        self.read_on()?;
+        if known > 0 && sound && self.damage.is_some() {
+            // A reader does not wait for the lock: it may have read a record that its writer took back since.
+            self.forget();
+            self.read_on()?;
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.end = 0;
+        self.entries.clear();
+        self.by_id.clear();
+        self.blobs.clear();
+        self.damage = None;
+    }
+
+    fn read_on(&mut self) -> Result<()> {
+        let length = self.length()?;
         while self.damage.is_none() && self.end < length {
             match self.read_record(self.end, length)? {
                 Some((record, next)) => self.take(record, next),

@@ -147,3 +147,30 @@ fn data_in_the_vault_is_refused_by_whatever_name() {
     }
     assert!(Vault::open(&folder.path().join("link"), &root.join("data")).is_err());
 }
+
+/// Another process reads the log while a commit is being announced, and the commit is taken back (a full disk).
+#[test]
+fn a_record_that_was_taken_back_does_not_look_like_damage_to_a_reader() {
+    let rig = Rig::new(&[("a.md", b"old")]);
+    rig.commit(&[replace("a.md", "old", "new")]).unwrap();
+    let file = rig.folder.path().join("data/checkpoints.log");
+    let mut writer = Log::open(&file).unwrap();
+    let start = writer.end();
+    announce(&rig, vec![write("a.md", side("new"), side("newer"))], &["newer"], b"newer");
+    let mut reader = Log::open(&file).unwrap();
+    assert_eq!(reader.entries().len(), 2);
+    writer.catch_up().unwrap();
+    writer.retract("0123456789ab", start);
+    for text in ["", "a longer text than the one before, so that the file is longer too"] {
+        if !text.is_empty() {
+            announce(&rig, vec![write("a.md", side("new"), side(text))], &[text], text.as_bytes());
+        }
+        reader.catch_up().unwrap();
+        assert_eq!(reader.damage(), None);
+        assert_eq!(reader.entries().len(), if text.is_empty() { 1 } else { 2 });
+        reader.entries().iter().for_each(|entry| assert!(!entry.checkpoint.id.is_empty()));
+    }
+    let mut late = Log::open(&file).unwrap();
+    late.catch_up().unwrap();
+    assert_eq!(late.end(), reader.end());
+}
