@@ -258,3 +258,18 @@ fn tools_of_the_read_group_only_answer() {
         );
     }
 }
+
+/// The road lends its vault to doors for looking and tidying; what commits is named in one file above the vault.
+#[test]
+fn only_the_road_commits() {
+    let others = shipped()
+        .into_iter()
+        .filter(|path| !path.starts_with("crates/vault/") && path != "crates/pipeline/src/run.rs");
+    let committing: Vec<String> =
+        others.filter(|path| shipped_text(path).contains("vault::commit::Commit")).collect();
+    assert_eq!(committing, Vec::<String>::new(), "changes go by a tool and `Road::run`");
+    assert!(
+        shipped_text("crates/pipeline/src/run.rs").contains("vault::commit::Commit"),
+        "the rule looks for the wrong words"
+    );
+}
