@@ -71,11 +71,35 @@ impl Rig {
     /// Makes a call with an asker.
     #[track_caller]
     pub fn call(&self, tool: &str, input: Value, asker: &dyn Asker) -> Outcome {
+        self.run(Call::new(tool, input), asker)
+    }
+
+    /// Makes a call that may be dry.
+    #[track_caller]
+    pub fn run(&self, call: Call, asker: &dyn Asker) -> Outcome {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         match runtime {
-            Ok(runtime) => runtime.block_on(self.road.run(&self.task, Call::new(tool, input), asker)),
+            Ok(runtime) => runtime.block_on(self.road.run(&self.task, call, asker)),
             Err(error) => fail(&error.to_string()),
         }
+    }
+
+    /// Writes a file behind the road's back, as a person's editor would.
+    #[track_caller]
+    #[expect(clippy::disallowed_methods, reason = "somebody else writes, not the road")]
+    pub fn put(&self, path: &str, bytes: &[u8]) {
+        let place = self.root().join(path);
+        let made = place.parent().map_or(Ok(()), std::fs::create_dir_all);
+        if let Err(error) = made.and_then(|()| std::fs::write(&place, bytes)) {
+            fail(&error.to_string());
+        }
+    }
+
+    /// The bytes of a file.
+    #[track_caller]
+    #[expect(clippy::disallowed_methods, reason = "a test looks at the disk itself")]
+    pub fn bytes(&self, path: &str) -> Vec<u8> {
+        std::fs::read(self.root().join(path)).unwrap_or_else(|error| fail(&error.to_string()))
     }
 
     /// Every file of the vault with its text, as one string in the fixture's form.

@@ -10,10 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::change::{Change, Stamp, Trash};
 use crate::disk::Disk;
 use crate::error::{Error, Result};
+use crate::moves::is_trash;
 use crate::path::VaultPath;
 use crate::store::Store;
 use crate::store::blob::Hash;
-use crate::store::record::{Ending, Side, Step, TrashMark};
+use crate::store::record::{Ending, Side, Step};
 
 /// What to take back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,11 +43,21 @@ pub struct Restore {
     pub changes: Vec<Change>,
     /// The checkpoints that it takes back, newest first.
     pub of: Vec<String>,
+    /// Where something should be moved back from but is not any more, e.g. because the trash was emptied.
+    pub lost: Vec<VaultPath>,
 }
 
-/// Plans a restore against what is on disk now.
-pub fn plan(disk: &Disk, store: &Store, undo: &Undo, conflict: Conflict) -> Result<Restore> {
+/// Plans a restore against what is on disk now. What touches a path that `sees` hides is not taken back: part of a
+/// commit would be neither the old state nor the new one.
+pub fn plan(
+    disk: &Disk,
+    store: &Store,
+    undo: &Undo,
+    conflict: Conflict,
+    sees: &dyn Fn(&Step) -> bool,
+) -> Result<Restore> {
     let chosen = choose(store, undo)?;
+    check_visible(undo, &chosen, sees)?;
     let only = match undo {
         Undo::File(_, path) => Some(path),
         Undo::Call(_) | Undo::Task(_) => None,
@@ -57,6 +68,7 @@ pub fn plan(disk: &Disk, store: &Store, undo: &Undo, conflict: Conflict) -> Resu
         files: BTreeMap::new(),
         folders: BTreeMap::new(),
         conflicts: BTreeSet::new(),
+        lost: BTreeSet::new(),
     };
     let mut touched = false;
     for (_, steps) in &chosen {
@@ -78,13 +90,43 @@ pub fn plan(disk: &Disk, store: &Store, undo: &Undo, conflict: Conflict) -> Resu
         let names: Vec<String> = picture.conflicts.iter().map(|path| format!("`{path}`")).collect();
         return Err(Error::Edit {
             reason: "restore_conflict",
-            message: format!("changed by somebody else since: {}", names.join(", ")),
+            message: format!("changed again since: {}", names.join(", ")),
             hint: "look at the diff; repeat with force to take it back all the same (the newer text is checkpointed)"
                 .to_owned(),
             candidates: picture.conflicts.iter().map(ToString::to_string).collect(),
         });
     }
-    Ok(Restore { changes: picture.changes(store)?, of: chosen.into_iter().map(|(id, _)| id).collect() })
+    Ok(Restore {
+        changes: picture.changes(store)?,
+        of: chosen.into_iter().map(|(id, _)| id).collect(),
+        lost: picture.lost.into_iter().collect(),
+    })
+}
+
+/// One whose every step is hidden is simply not there.
+fn check_visible(undo: &Undo, chosen: &[(String, Vec<Step>)], sees: &dyn Fn(&Step) -> bool) -> Result<()> {
+    let steps = || {
+        chosen.iter().flat_map(|(_, steps)| steps).filter(|step| match undo {
+            Undo::File(_, path) => step.paths().contains(&path),
+            Undo::Call(_) | Undo::Task(_) => true,
+        })
+    };
+    if steps().all(sees) {
+        return Ok(());
+    }
+    let name = match undo {
+        Undo::Call(id) | Undo::File(id, _) | Undo::Task(id) => id,
+    };
+    Err(match steps().any(sees) {
+        true => Error::Checkpoint {
+            reason: "checkpoint_forbidden",
+            message: format!("`{name}` also touches files that may not be read here"),
+        },
+        false => Error::Checkpoint {
+            reason: "checkpoint_missing",
+            message: format!("there is no checkpoint `{name}`"),
+        },
+    })
 }
 
 /// The commits to take back, newest first. Those that did not happen count for nothing.
@@ -126,88 +168,73 @@ fn choose(store: &Store, undo: &Undo) -> Result<Vec<(String, Vec<Step>)>> {
 enum Content {
     /// Nothing there.
     Nothing,
-    /// The very file (or folder) that lies at this path on disk now.
-    Disk(VaultPath),
-    /// These stored bytes.
+    /// The very file (or folder) that lies at this path on disk now, with these stored bytes in place of its own.
+    Disk(VaultPath, Option<Side>),
+    /// A new file of these stored bytes.
     Blob(Side),
 }
 
 struct Picture<'d> {
     disk: &'d Disk,
     conflict: Conflict,
-    files: BTreeMap<VaultPath, (Content, Trash)>,
+    files: BTreeMap<VaultPath, Content>,
     folders: BTreeMap<VaultPath, bool>,
     conflicts: BTreeSet<VaultPath>,
+    lost: BTreeSet<VaultPath>,
 }
 
 impl Picture<'_> {
     fn get(&self, path: &VaultPath) -> Result<Content> {
-        if let Some((content, _)) = self.files.get(path) {
+        if let Some(content) = self.files.get(path) {
             return Ok(content.clone());
         }
-        // A folder that moved takes along what is in it.
-        for (folder, (content, _)) in &self.files {
-            if path.is_in(&folder.clone().into()) {
-                return match content {
-                    Content::Disk(origin) => {
-                        let below = &path.as_str()[folder.as_str().len() + 1..];
-                        let path = origin
-                            .join(below)
-                            .map_err(|error| Error::Path { text: below.to_owned(), error })?;
-                        Ok(if self.disk.look(&path)?.is_some() {
-                            Content::Disk(path)
-                        } else {
-                            Content::Nothing
-                        })
-                    }
-                    Content::Nothing | Content::Blob(_) => Ok(Content::Nothing),
-                };
+        Ok(self.carried(path)?.map_or(Content::Nothing, |origin| Content::Disk(origin, None)))
+    }
+
+    /// Where the file lies now that will be at `path` after the picture's folders have moved, if there is one.
+    fn carried(&self, path: &VaultPath) -> Result<Option<VaultPath>> {
+        // The nearest folder decides; in this order it is the last.
+        let above = self.files.iter().rev().find(|(folder, _)| path.is_in(&(*folder).clone().into()));
+        let origin = match above {
+            None => path.clone(),
+            Some((folder, Content::Disk(origin, _))) => {
+                let below = &path.as_str()[folder.as_str().len() + 1..];
+                origin.join(below).map_err(|error| Error::Path { text: below.to_owned(), error })?
             }
-        }
-        Ok(if self.disk.look(path)?.is_some() { Content::Disk(path.clone()) } else { Content::Nothing })
+            Some((_, Content::Nothing | Content::Blob(_))) => return Ok(None),
+        };
+        Ok(self.disk.look(&origin)?.is_some().then_some(origin))
     }
 
     fn hash(&self, content: &Content) -> Result<Option<Hash>> {
         match content {
             Content::Nothing => Ok(None),
-            Content::Blob(side) => Ok(Some(side.hash)),
-            Content::Disk(path) => {
-                let (bytes, _) = self.disk.read_up_to(path, crate::disk::LARGEST_FILE)?;
-                Ok(Some(Hash::of(&bytes)))
-            }
+            Content::Blob(side) | Content::Disk(_, Some(side)) => Ok(Some(side.hash)),
+            Content::Disk(path, None) => Ok(Some(Hash::of(&self.bytes(path)?))),
         }
+    }
+
+    fn bytes(&self, path: &VaultPath) -> Result<Vec<u8>> {
+        self.disk.read_up_to(path, crate::disk::LARGEST_FILE).map(|(bytes, _)| bytes)
     }
 
     fn take_back(&mut self, step: &Step) -> Result<()> {
         match step {
             Step::Write { path, before, after } => {
-                let now = self.hash(&self.get(path)?)?;
+                let there = self.get(path)?;
+                let now = self.hash(&there)?;
                 if now != after.as_ref().map(|side| side.hash) && now != before.as_ref().map(|side| side.hash)
                 {
                     self.conflict_at(path);
                 }
-                let content = before.clone().map_or(Content::Nothing, Content::Blob);
-                self.files.insert(path.clone(), (content, Trash::No));
-            }
-            Step::Move { from, to, trash, .. } => {
-                let moved = self.get(to)?;
-                if moved == Content::Nothing {
-                    self.conflict_at(to);
-                    return Ok(());
-                }
-                if self.get(from)? != Content::Nothing {
-                    self.conflict_at(from);
-                    return Ok(());
-                }
-                let trash = match trash {
-                    TrashMark::No => Trash::No,
-                    TrashMark::Into => Trash::OutOf,
-                    TrashMark::OutOf => Trash::Into,
+                let content = match (before.clone(), there) {
+                    (None, _) => Content::Nothing,
+                    (Some(side), Content::Disk(origin, _)) => Content::Disk(origin, Some(side)),
+                    (Some(side), Content::Nothing | Content::Blob(_)) => Content::Blob(side),
                 };
-                self.move_below(to, from);
-                self.files.insert(to.clone(), (Content::Nothing, trash));
-                self.files.insert(from.clone(), (moved, trash));
+                self.files.insert(path.clone(), content);
             }
+            Step::Move { from, to, .. } => self.move_back(from, to)?,
             Step::Make { path } => {
                 self.folders.insert(path.clone(), false);
             }
@@ -215,6 +242,24 @@ impl Picture<'_> {
                 self.folders.insert(path.clone(), true);
             }
         }
+        Ok(())
+    }
+
+    fn move_back(&mut self, from: &VaultPath, to: &VaultPath) -> Result<()> {
+        let moved = self.get(to)?;
+        if moved == Content::Nothing {
+            self.conflict_at(to);
+            self.lost.insert(to.clone());
+            return Ok(());
+        }
+        if self.get(from)? != Content::Nothing {
+            self.conflict_at(from);
+            self.lost.insert(to.clone());
+            return Ok(());
+        }
+        self.move_below(to, from);
+        self.files.insert(to.clone(), Content::Nothing);
+        self.files.insert(from.clone(), moved);
         Ok(())
     }
 
@@ -240,31 +285,35 @@ impl Picture<'_> {
     /// What differs between the picture and the disk.
     fn changes(&self, store: &Store) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
-        let sources: BTreeSet<&VaultPath> = self
-            .files
-            .iter()
-            .filter_map(|(path, (content, _))| match content {
-                Content::Disk(origin) if origin != path => Some(origin),
-                _ => None,
-            })
-            .collect();
         for (path, there) in &self.folders {
             if *there && self.disk.look(path)?.is_none() {
                 changes.push(Change::MakeFolder { path: path.clone() });
             }
         }
-        for (path, (content, trash)) in &self.files {
+        let sources: BTreeSet<&VaultPath> = self.files.values().filter_map(Content::origin).collect();
+        for (path, content) in &self.files {
             match content {
-                Content::Disk(origin) if origin == path => {}
-                Content::Disk(origin) => {
-                    changes.push(Change::Move { from: origin.clone(), to: path.clone(), trash: *trash });
+                Content::Disk(origin, side) => {
+                    if self.carried(path)?.as_ref() != Some(origin) {
+                        let (from, to) = (origin.clone(), path.clone());
+                        let trash = through_trash(&from, &to);
+                        changes.push(Change::Move { from, to, trash });
+                    }
+                    if let Some(side) = side {
+                        changes.extend(self.replaced(store, path, origin, side)?);
+                    }
                 }
-                Content::Blob(side) => changes.extend(self.restore_bytes(store, path, side)?),
-                Content::Nothing if sources.contains(path) => {}
+                Content::Blob(side) => {
+                    let after = store.log.blob(&side.hash)?.into();
+                    changes.push(Change::Create { path: path.clone(), after, stamp: side.stamp });
+                }
+                // What a task made and then deleted stays in the trash; only people empty it.
+                Content::Nothing if is_trash(path) => {}
                 Content::Nothing => {
-                    if self.disk.look(path)?.is_some() {
-                        let (before, _) = self.disk.read_up_to(path, crate::disk::LARGEST_FILE)?;
-                        changes.push(Change::Delete { path: path.clone(), before: before.into() });
+                    let gone = self.carried(path)?.filter(|origin| !sources.contains(origin));
+                    if let Some(origin) = gone {
+                        changes
+                            .push(Change::Delete { path: path.clone(), before: self.bytes(&origin)?.into() });
                     }
                 }
             }
@@ -277,43 +326,30 @@ impl Picture<'_> {
         Ok(changes)
     }
 
-    fn restore_bytes(&self, store: &Store, path: &VaultPath, side: &Side) -> Result<Option<Change>> {
+    fn replaced(
+        &self,
+        store: &Store,
+        path: &VaultPath,
+        origin: &VaultPath,
+        side: &Side,
+    ) -> Result<Option<Change>> {
         let after: Vec<u8> = store.log.blob(&side.hash)?;
-        let stamp: Option<Stamp> = side.stamp;
-        let origin = match self.origin_of(path)? {
-            Some(origin) => origin,
-            None => return Ok(Some(Change::Create { path: path.clone(), after: after.into(), stamp })),
-        };
-        let (before, _) = self.disk.read_up_to(&origin, crate::disk::LARGEST_FILE)?;
+        let before = self.bytes(origin)?;
         if before == after {
             return Ok(None);
         }
+        let stamp: Option<Stamp> = side.stamp;
         Ok(Some(Change::Replace { path: path.clone(), before: before.into(), after: after.into(), stamp }))
     }
 
-    /// Where the file that will be at `path` after the plan's moves lies now.
-    fn origin_of(&self, path: &VaultPath) -> Result<Option<VaultPath>> {
-        for (folder, (content, _)) in &self.files {
-            if let Content::Disk(origin) = content
-                && path.is_in(&folder.clone().into())
-            {
-                let below = &path.as_str()[folder.as_str().len() + 1..];
-                let origin =
-                    origin.join(below).map_err(|error| Error::Path { text: below.to_owned(), error })?;
-                return Ok(self.disk.look(&origin)?.is_some().then_some(origin));
-            }
-        }
-        Ok(self.disk.look(path)?.is_some().then(|| path.clone()))
-    }
-
+    /// Whether a folder, where the moves have put it, holds nothing once the changes are made.
     fn would_be_empty(&self, folder: &VaultPath, changes: &[Change]) -> Result<bool> {
-        if self.disk.look(folder)?.is_none() {
-            return Ok(false);
-        }
-        let leaves = |path: &VaultPath| {
+        let Content::Disk(now, _) = self.get(folder)? else { return Ok(false) };
+        let leaves = |child: &VaultPath| {
+            let after = folder.join(child.name()).ok();
             changes.iter().any(|change| match change {
-                Change::Delete { path: gone, .. } | Change::RemoveFolder { path: gone } => gone == path,
-                Change::Move { from, .. } => from == path || path.is_in(&from.clone().into()),
+                Change::Delete { path, .. } | Change::RemoveFolder { path } => Some(path) == after.as_ref(),
+                Change::Move { from, .. } => from == child,
                 _ => false,
             })
         };
@@ -322,6 +358,23 @@ impl Picture<'_> {
             Change::Move { to, .. } => to.is_in(&folder.clone().into()),
             _ => false,
         });
-        Ok(!arrives && self.disk.children(folder)?.iter().all(leaves))
+        Ok(!arrives && self.disk.children(&now)?.iter().all(leaves))
+    }
+}
+
+impl Content {
+    fn origin(&self) -> Option<&VaultPath> {
+        match self {
+            Content::Disk(origin, _) => Some(origin),
+            Content::Nothing | Content::Blob(_) => None,
+        }
+    }
+}
+
+fn through_trash(from: &VaultPath, to: &VaultPath) -> Trash {
+    match (is_trash(from), is_trash(to)) {
+        (true, false) => Trash::OutOf,
+        (false, true) => Trash::Into,
+        _ => Trash::No,
     }
 }
