@@ -177,9 +177,9 @@ pub fn plan_delete(view: &View<'_>, path: &VaultPath) -> Result<Vec<Change>> {
     }
 }
 
-/// Whether a path lies in the vault's trash, which only Verger itself writes.
+/// Whether a path is the vault's trash or lies in it; only Verger itself writes there.
 pub fn is_trash(path: &VaultPath) -> bool {
-    path.as_str().starts_with(".trash/")
+    path.segments().next() == Some(".trash")
 }
 
 fn free_in_trash(view: &View<'_>, path: &VaultPath) -> Result<VaultPath> {

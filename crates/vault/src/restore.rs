@@ -319,7 +319,8 @@ impl Picture<'_> {
             }
         }
         for (path, there) in self.folders.iter().rev() {
-            if !*there && self.would_be_empty(path, &changes)? {
+            // The trash stays, even if the first delete made it.
+            if !*there && !is_trash(path) && self.would_be_empty(path, &changes)? {
                 changes.push(Change::RemoveFolder { path: path.clone() });
             }
         }

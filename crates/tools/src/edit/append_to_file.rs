@@ -117,7 +117,11 @@ mod tests {
 
     #[test]
     fn a_missing_file_is_created_with_exactly_the_content() {
-        check(AppendToFile, "a.md: x", json!({"path": "Log/b.md", "content": "- one"}), expect![[""]]);
+        check(AppendToFile, "a.md: x", json!({"path": "Log/b.md", "content": "- one"}), expect![[r#"
+            appended to `Log/b.md`: +1 -0 lines, 0 -> 5 bytes, version 4f1a161a80afe042
+            + Log/b.md (0 -> 5 bytes)
+            +- one
+        "#]]);
     }
 
     #[test]
@@ -126,7 +130,16 @@ mod tests {
             AppendToFile,
             "a.md: # Log\n\n- one\n\n# Rest\n",
             json!({"path": "a.md", "content": "- two", "section": {"type": "heading", "target": "Log"}}),
-            expect![[""]],
+            expect![[r#"
+                appended to `a.md`: +2 -0 lines, 21 -> 28 bytes, version 69fbc9acaf4c8f9f
+                ~ a.md (21 -> 28 bytes)
+ 
+                 - one
+ 
+                +- two
+                +
+                 # Rest
+            "#]],
         );
     }
 
@@ -136,7 +149,13 @@ mod tests {
             AppendToFile,
             "a.md: # Log\n- tea\n",
             json!({"path": "a.md", "content": "- tea\n", "section": {"type": "heading", "target": "Log"}}),
-            expect![[""]],
+            expect![[r#"
+                appended to `a.md`: +1 -0 lines, 12 -> 18 bytes, version bad602bc989ec0cd
+                ~ a.md (12 -> 18 bytes)
+                 # Log
+                 - tea
+                +- tea
+            "#]],
         );
     }
 
@@ -147,14 +166,20 @@ mod tests {
             AppendToFile,
             "a.md: # Log\n",
             json!({"path": "a.md", "content": "x", "section": section}),
-            expect![[""]],
+            expect!["refused: section_target_missing: there is no heading `Lg` in this note. read the document map and use an entry of it, or set createTargetIfMissing to make it; there is `Log`"],
         );
         let section = json!({"type": "heading", "target": "New", "createTargetIfMissing": true});
         check(
             AppendToFile,
             "a.md: # Log\n",
             json!({"path": "a.md", "content": "x", "section": section}),
-            expect![[""]],
+            expect![[r#"
+                appended to `a.md`: +2 -0 lines, 6 -> 13 bytes, version 0a5c2b3fd2c38b4c
+                ~ a.md (6 -> 13 bytes)
+                 # Log
+                +# New
+                +x
+            "#]],
         );
     }
 
@@ -164,7 +189,14 @@ mod tests {
             AppendToFile,
             "a.md: ---\naliases: [b] # names\n---\n",
             json!({"path": "a.md", "content": "c", "section": {"type": "frontmatter", "target": "aliases"}}),
-            expect![[""]],
+            expect![[r#"
+                appended to `a.md`: +1 -1 lines, 29 -> 32 bytes, version 72d023f59397b265
+                ~ a.md (29 -> 32 bytes)
+                 ---
+                -aliases: [b] # names
+                +aliases: [b, c] # names
+                 ---
+            "#]],
         );
     }
 }

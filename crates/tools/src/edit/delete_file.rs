@@ -79,24 +79,35 @@ mod tests {
             DeleteFile,
             "a.md: x\n--- b.md: [[a]] [[a|again]]\n--- c.md: no link",
             json!({"path": "a.md"}),
-            expect![[""]],
+            expect![[r#"
+                deleted `a.md`: it is now `.trash/a.md`
+                warning: 2 links in `b.md` now leads nowhere
+                - a.md (to the trash, as .trash/a.md)
+            "#]],
         );
     }
 
     #[test]
     fn a_name_that_is_taken_in_the_trash_gets_a_number() {
-        check(DeleteFile, "F/a.md: x\n--- .trash/a.md: old", json!({"path": "F/a.md"}), expect![[""]]);
+        check(DeleteFile, "F/a.md: x\n--- .trash/a.md: old", json!({"path": "F/a.md"}), expect![[r#"
+            deleted `F/a.md`: it is now `.trash/a 1.md`
+            - F/a.md (to the trash, as .trash/a 1.md)
+        "#]]);
     }
 
     #[test]
     fn only_empty_folders_go() {
-        check(DeleteFile, "F/a.md: x", json!({"path": "F"}), expect![[""]]);
-        check(DeleteFile, "F/:", json!({"path": "F"}), expect![[""]]);
-        check(DeleteFile, "F/.hidden: x", json!({"path": "F"}), expect![[""]]);
+        check(DeleteFile, "F/a.md: x", json!({"path": "F"}), expect!["refused: folder_not_empty: the folder `F` is not empty. move or delete what is in it first"]);
+        check(DeleteFile, "F/:", json!({"path": "F"}), expect![[r#"
+            deleted the empty folder `F`
+            - F/
+            - F/
+        "#]]);
+        check(DeleteFile, "F/.hidden: x", json!({"path": "F"}), expect!["refused: folder_not_empty: the folder `F` is not empty. move or delete what is in it first"]);
     }
 
     #[test]
     fn there_is_no_case_fallback() {
-        check(DeleteFile, "Plan.md: x", json!({"path": "plan.md"}), expect![[""]]);
+        check(DeleteFile, "Plan.md: x", json!({"path": "plan.md"}), expect!["refused: note_missing: there is no `plan.md` in the vault. did you mean `Plan.md`?"]);
     }
 }

@@ -70,25 +70,39 @@ mod tests {
             EditFile,
             "a.md: one\ntwo\nthree\n",
             json!({"path": "a.md", "old_str": "two", "new_str": "2"}),
-            expect![[""]],
+            expect![[r#"
+                edited `a.md`: +1 -1 lines, 14 -> 12 bytes, version ba13ea9b04ef16c1
+                ~ a.md (14 -> 12 bytes)
+                 one
+                -two
+                +2
+                 three
+            "#]],
         );
     }
 
     #[test]
     fn more_or_fewer_hits_than_expected_are_refused() {
         let vault = "a.md: x y\nx z\n";
-        check(EditFile, vault, json!({"path": "a.md", "old_str": "x", "new_str": "w"}), expect![[""]]);
+        check(EditFile, vault, json!({"path": "a.md", "old_str": "x", "new_str": "w"}), expect!["refused: match_count: the text occurs 2 times, not 1 (line 1, line 2). give more of the text around the right place, or say that 2 replacements are expected"]);
         check(
             EditFile,
             vault,
             json!({"path": "a.md", "old_str": "x", "new_str": "w", "expected_replacements": 3}),
-            expect![[""]],
+            expect!["refused: match_count: the text occurs 2 times, not 3 (line 1, line 2). give more of the text around the right place, or say that 2 replacements are expected"],
         );
         check(
             EditFile,
             vault,
             json!({"path": "a.md", "old_str": "x", "new_str": "w", "expected_replacements": 2}),
-            expect![[""]],
+            expect![[r#"
+                edited `a.md`: +2 -2 lines, 8 -> 8 bytes, version adadce5fabb3b6f9
+                ~ a.md (8 -> 8 bytes)
+                -x y
+                -x z
+                +w y
+                +w z
+            "#]],
         );
     }
 
@@ -98,7 +112,12 @@ mod tests {
             EditFile,
             "a.md: - [ ]\tbuy   milk  \n",
             json!({"path": "a.md", "old_str": "[ ] buy milk", "new_str": "[x] buy milk"}),
-            expect![[""]],
+            expect![[r#"
+                edited `a.md`: +1 -1 lines, 19 -> 17 bytes, version 8465469b275fb19f
+                ~ a.md (19 -> 17 bytes)
+                -- [ ]	buy   milk  
+                +- [x] buy milk  
+            "#]],
         );
     }
 
@@ -108,7 +127,7 @@ mod tests {
             EditFile,
             "a.md: The quick brown fox\n",
             json!({"path": "a.md", "old_str": "The quick brwn fox", "new_str": "y".repeat(1_000)}),
-            expect![[""]],
+            expect!["refused: text_not_found: the text to replace does not occur in the note. read the note again; the nearest is line 1: `The quick brown fox`; for this much new text, write_file may be simpler"],
         );
     }
 
@@ -118,13 +137,13 @@ mod tests {
             EditFile,
             "Plan.md: x",
             json!({"path": "plan.md", "old_str": "x", "new_str": "y"}),
-            expect![[""]],
+            expect!["refused: note_missing: there is no `plan.md` in the vault. did you mean `Plan.md`?"],
         );
     }
 
     #[test]
     fn an_edit_that_changes_nothing_is_an_answer() {
-        check(EditFile, "a.md: x", json!({"path": "a.md", "old_str": "x", "new_str": "x"}), expect![[""]]);
+        check(EditFile, "a.md: x", json!({"path": "a.md", "old_str": "x", "new_str": "x"}), expect!["nothing to change in `a.md`"]);
     }
 
     #[test]
@@ -133,7 +152,7 @@ mod tests {
             EditFile,
             "a.canvas: {\"nodes\": []}",
             json!({"path": "a.canvas", "old_str": "]", "new_str": ""}),
-            expect![[""]],
+            expect![[r#"refused: canvas_invalid: `a.canvas` would not be a canvas any more: it must be a JSON object with `nodes` and `edges`. give the whole file as JSON, e.g. {"nodes":[],"edges":[]}"#]],
         );
     }
 }

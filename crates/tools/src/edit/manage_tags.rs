@@ -129,30 +129,57 @@ mod tests {
 
     #[test]
     fn tags_are_listed_added_removed_and_renamed() {
-        check(ManageTags, NOTE, json!({"path": "a.md", "operation": "list"}), expect![[""]]);
+        check(ManageTags, NOTE, json!({"path": "a.md", "operation": "list"}), expect![[r#"
+            front matter: x, y/z
+            inline: x, w"#]]);
         check(
             ManageTags,
             NOTE,
             json!({"path": "a.md", "operation": "add", "tags": ["#new", "x"]}),
-            expect![[""]],
+            expect![[r#"
+                changed the tags of `a.md`: +1 -1 lines, 43 -> 48 bytes, version 0203d1b314a1bb13
+                ~ a.md (43 -> 48 bytes)
+                 ---
+                -tags: [x, y/z]
+                +tags: [x, y/z, new]
+                 ---
+                 text #x and #w `#x`
+            "#]],
         );
         check(
             ManageTags,
             NOTE,
             json!({"path": "a.md", "operation": "remove", "tags": ["x"], "location": "both"}),
-            expect![[""]],
+            expect![[r#"
+                changed the tags of `a.md`: +2 -2 lines, 43 -> 37 bytes, version faf48a14f65dfba7
+                ~ a.md (43 -> 37 bytes)
+                 ---
+                -tags: [x, y/z]
+                +tags: [y/z]
+                 ---
+                -text #x and #w `#x`
+                +text and #w `#x`
+            "#]],
         );
         check(
             ManageTags,
             NOTE,
             json!({"path": "a.md", "operation": "rename", "tags": ["y"], "to": "q"}),
-            expect![[""]],
+            expect![[r#"
+                changed the tags of `a.md`: +1 -1 lines, 43 -> 43 bytes, version 4e04b1ac8f29a7fe
+                ~ a.md (43 -> 43 bytes)
+                 ---
+                -tags: [x, y/z]
+                +tags: [x, q/z]
+                 ---
+                 text #x and #w `#x`
+            "#]],
         );
     }
 
     #[test]
     fn an_incomplete_request_is_refused() {
-        check(ManageTags, NOTE, json!({"path": "a.md", "operation": "add"}), expect![[""]]);
-        check(ManageTags, NOTE, json!({"path": "a.md", "operation": "rename", "tags": ["x"]}), expect![[""]]);
+        check(ManageTags, NOTE, json!({"path": "a.md", "operation": "add"}), expect!["refused: tags_required: no tags are given. name at least one tag, without `#`"]);
+        check(ManageTags, NOTE, json!({"path": "a.md", "operation": "rename", "tags": ["x"]}), expect!["refused: tags_required: a rename needs one tag and its new name. give `tags` with one name, and `to`"]);
     }
 }

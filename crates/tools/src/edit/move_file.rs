@@ -105,16 +105,39 @@ mod tests {
             "a.md: text\n--- b.md: ---\nup: \"[[a]]\"\n---\n[[a|alias]] ![[a#h]] [m](a.md)\n\
              --- c.canvas: {\"nodes\":[{\"id\":\"1\",\"type\":\"file\",\"file\":\"a.md\"}]}",
             json!({"source": "a.md", "destination": "Archive/z.md"}),
-            expect![[""]],
+            expect![[r#"
+                moved `a.md` to `Archive/z.md`
+                links rewritten in `b.md`, `c.canvas`
+                > a.md -> Archive/z.md
+                ~ b.md (50 -> 58 bytes)
+                 ---
+                -up: "[[a]]"
+                +up: "[[z]]"
+                 ---
+                -[[a|alias]] ![[a#h]] [m](a.md)
+                +[[z|alias]] ![[z#h]] [m](Archive/z.md)
+                ~ c.canvas (50 -> 58 bytes)
+                -{"nodes":[{"id":"1","type":"file","file":"a.md"}]}
+                +{"nodes":[{"id":"1","type":"file","file":"Archive/z.md"}]}
+            "#]],
         );
     }
 
     #[test]
     fn a_folder_as_destination_means_into_it() {
         let vault = "a.md: x\n--- F/b.md: y";
-        check(MoveFile, vault, json!({"source": "a.md", "destination": "F"}), expect![[""]]);
-        check(MoveFile, vault, json!({"source": "a.md", "destination": "New/"}), expect![[""]]);
-        check(MoveFile, vault, json!({"source": "F/b.md", "destination": "/"}), expect![[""]]);
+        check(MoveFile, vault, json!({"source": "a.md", "destination": "F"}), expect![[r#"
+            moved `a.md` to `F/a.md`
+            > a.md -> F/a.md
+        "#]]);
+        check(MoveFile, vault, json!({"source": "a.md", "destination": "New/"}), expect![[r#"
+            moved `a.md` to `New/a.md`
+            > a.md -> New/a.md
+        "#]]);
+        check(MoveFile, vault, json!({"source": "F/b.md", "destination": "/"}), expect![[r#"
+            moved `F/b.md` to `b.md`
+            > F/b.md -> b.md
+        "#]]);
     }
 
     #[test]
@@ -123,18 +146,25 @@ mod tests {
             MoveFile,
             "F/a.md: [b](b.md)\n--- F/b.md: y\n--- c.md: [[F/a]] [x](F/b.md)",
             json!({"source": "F", "destination": "G/H"}),
-            expect![[""]],
+            expect![[r#"
+                moved `F` to `G/H`
+                links rewritten in `c.md`
+                > F -> G/H
+                ~ c.md (19 -> 23 bytes)
+                -[[F/a]] [x](F/b.md)
+                +[[G/H/a]] [x](G/H/b.md)
+            "#]],
         );
     }
 
     #[test]
     fn a_taken_place_is_refused_and_the_own_place_is_an_answer() {
         let vault = "a.md: x\n--- b.md: y\n--- F/c.md: z";
-        check(MoveFile, vault, json!({"source": "a.md", "destination": "b.md"}), expect![[""]]);
-        check(MoveFile, vault, json!({"source": "a.md", "destination": "a.md"}), expect![[""]]);
-        check(MoveFile, vault, json!({"source": "F/c.md", "destination": "F/"}), expect![[""]]);
-        check(MoveFile, vault, json!({"source": "F", "destination": "F/G"}), expect![[""]]);
-        check(MoveFile, vault, json!({"source": "x.md", "destination": "y.md"}), expect![[""]]);
+        check(MoveFile, vault, json!({"source": "a.md", "destination": "b.md"}), expect!["refused: file_exists: `b.md` exists already. choose another name, or edit what is there"]);
+        check(MoveFile, vault, json!({"source": "a.md", "destination": "a.md"}), expect!["`a.md` is there already"]);
+        check(MoveFile, vault, json!({"source": "F/c.md", "destination": "F/"}), expect!["`F/c.md` is there already"]);
+        check(MoveFile, vault, json!({"source": "F", "destination": "F/G"}), expect!["refused: move_into_itself: `F` cannot be moved to `F/G`. choose a place outside of it"]);
+        check(MoveFile, vault, json!({"source": "x.md", "destination": "y.md"}), expect!["refused: note_missing: there is no `x.md` in the vault. did you mean `F/c.md`, `a.md`, `b.md`?"]);
     }
 
     #[test]
@@ -143,13 +173,16 @@ mod tests {
             MoveFile,
             "a.md: x\n--- b.md: [[a]]",
             json!({"source": "a.md", "destination": "A.md"}),
-            expect![[""]],
+            expect![[r#"
+                moved `a.md` to `A.md`
+                > a.md -> A.md
+            "#]],
         );
     }
 
     #[test]
     fn a_note_does_not_lose_its_extension() {
-        check(MoveFile, "a.md: x", json!({"source": "a.md", "destination": "Archive/a"}), expect![[""]]);
+        check(MoveFile, "a.md: x", json!({"source": "a.md", "destination": "Archive/a"}), expect!["refused: extension_missing: `Archive/a` would not be a note any more. use `Archive/a.md`, or `Archive/a/` for a folder"]);
     }
 
     #[test]
@@ -158,7 +191,11 @@ mod tests {
             MoveFile,
             "a.md: x\n--- T/b.md: [[a]]\n--- .vergerprotected: T/\n",
             json!({"source": "a.md", "destination": "z.md"}),
-            expect![[""]],
+            expect![[r#"
+                moved `a.md` to `z.md`
+                warning: links left as they were, because it may not be written: `T/b.md`
+                > a.md -> z.md
+            "#]],
         );
     }
 
@@ -168,7 +205,7 @@ mod tests {
             MoveFile,
             "F/a.md: x\n--- F/keep.md: y\n--- .vergerprotected: keep.md\n",
             json!({"source": "F", "destination": "G"}),
-            expect![[""]],
+            expect!["refused: path_forbidden: `F` holds something that may not be moved to `G`. move the files that may be moved one by one, or ask the user"],
         );
     }
 
@@ -178,7 +215,7 @@ mod tests {
             MoveFile,
             "F/a.md: x\n--- F/diary.md: y\n--- .vergerignore: /F/diary.md\n",
             json!({"source": "F", "destination": "G"}),
-            expect![[""]],
+            expect!["refused: path_forbidden: `F` holds something that may not be moved to `G`. move the files that may be moved one by one, or ask the user"],
         );
     }
 }

@@ -69,7 +69,12 @@ mod tests {
             json!({"path": "a.md", "replacements": [
                 {"search": "one", "replace": "two", "caseSensitive": false},
                 {"search": "(t)wo", "replace": "$1WO", "useRegex": true, "replaceAll": false}]}),
-            expect![[""]],
+            expect![[r#"
+                replaced 3 times in `a.md`: +1 -1 lines, 12 -> 12 bytes, version be6267e1a4909b5c
+                ~ a.md (12 -> 12 bytes)
+                -one two One
+                +tWO two two
+            "#]],
         );
     }
 
@@ -79,14 +84,14 @@ mod tests {
             ReplaceInFile,
             "a.md: x",
             json!({"path": "a.md", "replacements": [{"search": "y", "replace": "z"}]}),
-            expect![[""]],
+            expect!["nothing to change in `a.md`"],
         );
         check(
             ReplaceInFile,
             "a.md: x",
             json!({"path": "a.md", "replacements": [{"search": "(", "replace": "", "useRegex": true}]}),
-            expect![[""]],
+            expect!["refused: regex_invalid: `(` is no regular expression that we know: unclosed group. mend the pattern; look-around and back-references are not supported (match more, and keep parts with $1)"],
         );
-        check(ReplaceInFile, "a.md: x", json!({"path": "a.md", "replacements": []}), expect![[""]]);
+        check(ReplaceInFile, "a.md: x", json!({"path": "a.md", "replacements": []}), expect!["refused: input_invalid: there is nothing to replace. give at least one replacement"]);
     }
 }

@@ -69,7 +69,18 @@ mod tests {
             UpdateFrontmatter,
             "a.md: ---\ntitle: 'A' # mine\nstatus: open\ntags: [x, y]\n---\nbody\n",
             json!({"path": "a.md", "updates": {"status": "done", "rank": 3}, "remove": ["tags", "nothing"]}),
-            expect![[""]],
+            expect![[r#"
+                updated the properties of `a.md`: +2 -2 lines, 57 -> 52 bytes, version 3fc280927355e848
+                ~ a.md (57 -> 52 bytes)
+                 ---
+                 title: 'A' # mine
+                -status: open
+                -tags: [x, y]
+                +status: done
+                +rank: 3
+                 ---
+                 body
+            "#]],
         );
     }
 
@@ -79,7 +90,14 @@ mod tests {
             UpdateFrontmatter,
             "a.md: body",
             json!({"path": "a.md", "updates": {"date": "2026-03-14"}}),
-            expect![[""]],
+            expect![[r#"
+                updated the properties of `a.md`: +3 -0 lines, 4 -> 29 bytes, version 8630fa9b05eebdd9
+                ~ a.md (4 -> 29 bytes)
+                +---
+                +date: 2026-03-14
+                +---
+                 body
+            "#]],
         );
     }
 
@@ -89,7 +107,7 @@ mod tests {
             UpdateFrontmatter,
             "a.md: ---\nn: 1\n---\n",
             json!({"path": "a.md", "updates": {"n": 1}, "remove": ["x"]}),
-            expect![[""]],
+            expect!["nothing to change in `a.md`"],
         );
     }
 
@@ -99,14 +117,14 @@ mod tests {
             UpdateFrontmatter,
             "a.md: ---\n: [\n---\n",
             json!({"path": "a.md", "updates": {"n": 1}}),
-            expect![[""]],
+            expect!["refused: frontmatter_invalid: the front matter is not valid YAML (line 3): while parsing a node, did not find expected node content. mend the YAML by an ordinary text edit first; nothing was changed"],
         );
-        check(UpdateFrontmatter, "a.txt: x", json!({"path": "a.txt", "updates": {"n": 1}}), expect![[""]]);
+        check(UpdateFrontmatter, "a.txt: x", json!({"path": "a.txt", "updates": {"n": 1}}), expect!["refused: not_a_note: `a.txt` is not a Markdown note. name a file that ends in `.md`"]);
         check(
             UpdateFrontmatter,
             "a.md: x",
             json!({"path": "a.md", "updates": {"n": 1}, "remove": ["n"]}),
-            expect![[""]],
+            expect!["refused: input_invalid: `n` is to be both set and removed. name each property once"],
         );
     }
 }

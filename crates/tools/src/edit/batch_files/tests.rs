@@ -10,7 +10,21 @@ fn files_that_fit_a_glob_are_renamed_by_a_pattern_and_links_follow() {
         BatchFiles,
         VAULT,
         json!({"operations": [{"op": "rename", "glob": "/Inbox/*.md", "find": "^Draft (.*)", "replace": "$1"}]}),
-        expect![[""]],
+        expect![[r#"
+            moved 2 files: `Inbox/Draft one.md -> Inbox/one.md`, `Inbox/Draft two.md -> Inbox/two.md`
+            links rewritten in `Inbox/one.md`, `Inbox/two.md`, `b.md`
+            > Inbox/Draft one.md -> Inbox/one.md
+            > Inbox/Draft two.md -> Inbox/two.md
+            ~ Inbox/one.md (13 -> 7 bytes)
+            -[[Draft two]]
+            +[[two]]
+            ~ Inbox/two.md (13 -> 7 bytes)
+            -[[Draft one]]
+            +[[one]]
+            ~ b.md (17 -> 11 bytes)
+            -[[Draft one]] old
+            +[[one]] old
+        "#]],
     );
 }
 
@@ -26,7 +40,23 @@ fn one_file_may_be_renamed_moved_and_transformed_at_once() {
              "updates": {"done": true}},
             {"op": "rename", "path": "Inbox/Draft one.md", "new_name": "One.md"},
             {"op": "transform", "glob": "Draft*", "replacements": [{"search": "nowhere", "replace": ""}]}]}),
-        expect![[""]],
+        expect![[r#"
+            moved 2 files: `Inbox/Draft one.md -> Inbox/One.md`, `b.md -> F/c.md`
+            transformed 1 file: `F/c.md`
+            links rewritten in `Inbox/Draft two.md`, `F/c.md`
+            nothing to change in `Inbox/Draft two.md`
+            > Inbox/Draft one.md -> Inbox/One.md
+            > b.md -> F/c.md
+            ~ Inbox/Draft two.md (13 -> 7 bytes)
+            -[[Draft one]]
+            +[[One]]
+            ~ F/c.md (17 -> 30 bytes)
+            -[[Draft one]] old
+            +---
+            +done: true
+            +---
+            +[[One]] new
+        "#]],
     );
 }
 
@@ -36,7 +66,7 @@ fn two_files_with_one_new_name_are_refused_before_anything_moves() {
         BatchFiles,
         VAULT,
         json!({"operations": [{"op": "rename", "glob": "/Inbox/*.md", "find": ".*", "replace": "x"}]}),
-        expect![[""]],
+        expect!["refused: batch_refused: nothing was done; operation 1 on `Inbox/Draft two.md`: `Inbox/xx.md` is also the new path of `Inbox/Draft one.md`. mend these items, then send the whole batch again. give them different names"],
     );
 }
 
@@ -53,7 +83,7 @@ fn every_item_that_fails_is_named() {
             {"op": "move", "path": "b.md", "glob": "b.md", "destination": "F"},
             {"op": "rename", "path": "pic.png", "new_name": "../x.png"},
             {"op": "transform", "path": "Inbox", "remove": ["x"]}]}),
-        expect![[""]],
+        expect!["refused: batch_refused: nothing was done; operation 1 on `b.md`: `pic.png` would not be a note any more; operation 2: there is no `nothing.md` in the vault; operation 4: no file fits `*.pdf`; operation 5: an operation needs either `path` or `glob`; operation 6 on `pic.png`: `../x.png.png` is not a name; and 3 more. mend these items, then send the whole batch again. use `pic.png.md`, or `pic.png/` for a folder"],
     );
 }
 
@@ -66,7 +96,7 @@ fn a_failing_transform_stops_the_renames_too() {
             {"op": "rename", "path": "b.md", "new_name": "c"},
             {"op": "transform", "path": "pic.png", "updates": {"a": 1}},
             {"op": "transform", "path": "b.md", "replacements": [{"search": "(", "replace": "", "useRegex": true}]}]}),
-        expect![[""]],
+        expect!["refused: batch_refused: nothing was done; operation 3 on `b.md`: `(` is no regular expression that we know: unclosed group; operation 2 on `pic.png`: only notes have properties. mend these items, then send the whole batch again. mend the pattern; look-around and back-references are not supported (match more, and keep parts with $1)"],
     );
 }
 
@@ -78,7 +108,15 @@ fn names_may_be_passed_on_in_one_batch() {
         json!({"operations": [
             {"op": "rename", "path": "1.md", "new_name": "2"},
             {"op": "rename", "path": "2.md", "new_name": "3"}]}),
-        expect![[""]],
+        expect![[r#"
+            moved 2 files: `1.md -> 2.md`, `2.md -> 3.md`
+            links rewritten in `3.md`
+            > 1.md -> 2.md
+            > 2.md -> 3.md
+            ~ 3.md (9 -> 9 bytes)
+            -two [[1]]
+            +two [[2]]
+        "#]],
     );
 }
 
@@ -90,7 +128,7 @@ fn a_folder_and_a_file_in_it_do_not_move_in_one_batch() {
         json!({"operations": [
             {"op": "move", "path": "F", "destination": "G"},
             {"op": "rename", "path": "F/a.md", "new_name": "b"}]}),
-        expect![[""]],
+        expect!["refused: batch_refused: nothing was done; operation 1 on `F`: `F/a.md` lies in this folder or goes there, and the folder moves itself. mend these items, then send the whole batch again. do it in two batches"],
     );
 }
 
@@ -100,9 +138,9 @@ fn nothing_to_change_is_an_answer() {
         BatchFiles,
         "a.md: x",
         json!({"operations": [{"op": "transform", "path": "a.md", "replacements": [{"search": "y", "replace": ""}]}]}),
-        expect![[""]],
+        expect!["nothing to change in `a.md`"],
     );
-    check(BatchFiles, "a.md: x", json!({"operations": []}), expect![[""]]);
+    check(BatchFiles, "a.md: x", json!({"operations": []}), expect!["refused: input_invalid: there is nothing to do. give at least one operation"]);
 }
 
 #[test]
@@ -112,6 +150,6 @@ fn more_than_a_thousand_files_are_refused() {
         BatchFiles,
         &vault.join("\n--- "),
         json!({"operations": [{"op": "move", "glob": "*.md", "destination": "F"}]}),
-        expect![[""]],
+        expect!["refused: too_many_files: the batch would touch more than 1000 files. split it into several"],
     );
 }
