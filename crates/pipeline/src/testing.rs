@@ -95,6 +95,15 @@ impl Rig {
         }
     }
 
+    /// Removes a file behind the road's back.
+    #[track_caller]
+    #[expect(clippy::disallowed_methods, reason = "somebody else removes, not the road")]
+    pub fn remove(&self, path: &str) {
+        if let Err(error) = std::fs::remove_file(self.root().join(path)) {
+            fail(&error.to_string());
+        }
+    }
+
     /// The bytes of a file.
     #[track_caller]
     #[expect(clippy::disallowed_methods, reason = "a test looks at the disk itself")]
@@ -140,7 +149,7 @@ pub fn show(outcome: &Outcome) -> String {
         Outcome::Answered(output) | Outcome::Steered(_, output) => output.text.clone(),
         Outcome::Done { output, changes, .. } => {
             let diffs: String =
-                changes.iter().map(|change| change.headline() + "\n" + &body(&change.diff())).collect();
+                changes.iter().map(|change| change.headline() + "\n" + &body(change)).collect();
             format!("{}\n{diffs}", output.text)
         }
         Outcome::Shown { summary, .. } => format!("would: {summary}"),
@@ -149,18 +158,14 @@ pub fn show(outcome: &Outcome) -> String {
     }
 }
 
-/// A diff without its file headers; the headline says the path.
-fn body(diff: &str) -> String {
+/// A diff without its file headers; the headline says the path. Where there is no text, the headline says it all.
+fn body(change: &vault::Change) -> String {
+    let diff = if change.texts().is_some() { change.diff() } else { String::new() };
     let lines = diff
         .lines()
         .filter(|line| !line.starts_with("--- ") && !line.starts_with("+++ ") && !line.starts_with("@@"));
-    let kept: Vec<&str> =
-        lines.filter(|line| line.starts_with(['+', '-', ' ']) && !is_headline(line)).collect();
+    let kept: Vec<&str> = lines.filter(|line| line.starts_with(['+', '-', ' '])).collect();
     kept.iter().map(|line| format!("{line}\n")).collect()
-}
-
-fn is_headline(line: &str) -> bool {
-    line.ends_with(" bytes)") || line.contains(" (to the trash, as ")
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests build their vault on disk before the road exists")]

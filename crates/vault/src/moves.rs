@@ -104,9 +104,10 @@ fn check_contents(view: &View<'_>, from: &VaultPath, to: &VaultPath) -> Result<(
     if fixed.is_empty() && !unseen {
         return Ok(());
     }
+    let what = fixed.first().map_or("something".to_owned(), |path| format!("`{path}`"));
     Err(Error::Edit {
         reason: "path_forbidden",
-        message: format!("`{from}` holds something that may not be moved to `{to}`"),
+        message: format!("`{from}` holds {what}, which may not be moved along to `{to}`"),
         hint: "move the files that may be moved one by one, or ask the user".to_owned(),
         candidates: fixed,
     })
@@ -166,6 +167,14 @@ impl MovePlan {
 
 /// Plans a delete: into the vault's `.trash`, under a free name. Folders must be empty; they simply go.
 pub fn plan_delete(view: &View<'_>, path: &VaultPath) -> Result<Vec<Change>> {
+    if is_trash(path) {
+        return Err(Error::Edit {
+            reason: "path_forbidden",
+            message: format!("`{path}` is in the trash already"),
+            hint: "only people empty the trash; restore_checkpoint takes things out of it".to_owned(),
+            candidates: Vec::new(),
+        });
+    }
     match view.look(path)?.map(|entry| entry.kind) {
         None => Err(Error::Missing { path: path.clone(), near: view.near(path) }),
         Some(Kind::Folder) if !view.contents(path)?.is_empty() => Err(Error::NotEmpty { path: path.clone() }),

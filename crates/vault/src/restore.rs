@@ -8,10 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::change::{Change, Stamp, Trash};
-use crate::disk::Disk;
+use crate::disk::{Disk, LARGEST_FILE};
 use crate::error::{Error, Result};
+use crate::files::Kind;
 use crate::moves::is_trash;
-use crate::path::VaultPath;
+use crate::path::{VaultFolder, VaultPath};
 use crate::store::Store;
 use crate::store::blob::Hash;
 use crate::store::record::{Ending, Side, Step};
@@ -43,7 +44,7 @@ pub struct Restore {
     pub changes: Vec<Change>,
     /// The checkpoints that it takes back, newest first.
     pub of: Vec<String>,
-    /// Where something should be moved back from but is not any more, e.g. because the trash was emptied.
+    /// What could not be moved back: it is gone (the trash was emptied) or its old place is taken.
     pub lost: Vec<VaultPath>,
 }
 
@@ -168,12 +169,13 @@ fn choose(store: &Store, undo: &Undo) -> Result<Vec<(String, Vec<Step>)>> {
 enum Content {
     /// Nothing there.
     Nothing,
-    /// The very file (or folder) that lies at this path on disk now, with these stored bytes in place of its own.
+    /// The very file that lies at this path on disk now, with these stored bytes in place of its own.
     Disk(VaultPath, Option<Side>),
-    /// A new file of these stored bytes.
+    /// These stored bytes.
     Blob(Side),
 }
 
+/// The vault as it would be: what differs from the disk. Folders that move are taken apart into their files.
 struct Picture<'d> {
     disk: &'d Disk,
     conflict: Conflict,
@@ -185,25 +187,19 @@ struct Picture<'d> {
 
 impl Picture<'_> {
     fn get(&self, path: &VaultPath) -> Result<Content> {
-        if let Some(content) = self.files.get(path) {
-            return Ok(content.clone());
+        match self.files.get(path) {
+            Some(content) => Ok(content.clone()),
+            None if self.is_file(path)? => Ok(Content::Disk(path.clone(), None)),
+            None => Ok(Content::Nothing),
         }
-        Ok(self.carried(path)?.map_or(Content::Nothing, |origin| Content::Disk(origin, None)))
     }
 
-    /// Where the file lies now that will be at `path` after the picture's folders have moved, if there is one.
-    fn carried(&self, path: &VaultPath) -> Result<Option<VaultPath>> {
-        // The nearest folder decides; in this order it is the last.
-        let above = self.files.iter().rev().find(|(folder, _)| path.is_in(&(*folder).clone().into()));
-        let origin = match above {
-            None => path.clone(),
-            Some((folder, Content::Disk(origin, _))) => {
-                let below = &path.as_str()[folder.as_str().len() + 1..];
-                origin.join(below).map_err(|error| Error::Path { text: below.to_owned(), error })?
-            }
-            Some((_, Content::Nothing | Content::Blob(_))) => return Ok(None),
-        };
-        Ok(self.disk.look(&origin)?.is_some().then_some(origin))
+    fn is_file(&self, path: &VaultPath) -> Result<bool> {
+        match self.disk.look(path) {
+            Ok(found) => Ok(matches!(found, Some((Kind::File, _)))),
+            Err(Error::NotAFolder { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     fn hash(&self, content: &Content) -> Result<Option<Hash>> {
@@ -215,7 +211,7 @@ impl Picture<'_> {
     }
 
     fn bytes(&self, path: &VaultPath) -> Result<Vec<u8>> {
-        self.disk.read_up_to(path, crate::disk::LARGEST_FILE).map(|(bytes, _)| bytes)
+        self.disk.read_up_to(path, LARGEST_FILE).map(|(bytes, _)| bytes)
     }
 
     fn take_back(&mut self, step: &Step) -> Result<()> {
@@ -223,18 +219,20 @@ impl Picture<'_> {
             Step::Write { path, before, after } => {
                 let there = self.get(path)?;
                 let now = self.hash(&there)?;
-                if now != after.as_ref().map(|side| side.hash) && now != before.as_ref().map(|side| side.hash)
-                {
+                let is = |side: &Option<Side>| side.as_ref().map(|side| side.hash) == now;
+                if !is(after) && !is(before) {
                     self.conflict_at(path);
                 }
                 let content = match (before.clone(), there) {
                     (None, _) => Content::Nothing,
+                    // A file that also moved goes back as itself, out of the trash too, and then gets its bytes.
                     (Some(side), Content::Disk(origin, _)) => Content::Disk(origin, Some(side)),
                     (Some(side), Content::Nothing | Content::Blob(_)) => Content::Blob(side),
                 };
                 self.files.insert(path.clone(), content);
             }
-            Step::Move { from, to, .. } => self.move_back(from, to)?,
+            Step::Move { from, to, size: Some(_), .. } => self.move_file(to, from)?,
+            Step::Move { from, to, size: None, .. } => self.move_folder(to, from)?,
             Step::Make { path } => {
                 self.folders.insert(path.clone(), false);
             }
@@ -245,35 +243,63 @@ impl Picture<'_> {
         Ok(())
     }
 
-    fn move_back(&mut self, from: &VaultPath, to: &VaultPath) -> Result<()> {
-        let moved = self.get(to)?;
+    fn move_file(&mut self, from: &VaultPath, to: &VaultPath) -> Result<()> {
+        let moved = self.get(from)?;
         if moved == Content::Nothing {
+            // Taken back already, or gone by another hand.
+            if self.get(to)? == Content::Nothing {
+                self.conflict_at(from);
+                self.lost.insert(from.clone());
+            }
+            return Ok(());
+        }
+        if self.get(to)? != Content::Nothing {
             self.conflict_at(to);
-            self.lost.insert(to.clone());
+            self.lost.insert(from.clone());
             return Ok(());
         }
-        if self.get(from)? != Content::Nothing {
-            self.conflict_at(from);
-            self.lost.insert(to.clone());
-            return Ok(());
-        }
-        self.move_below(to, from);
-        self.files.insert(to.clone(), Content::Nothing);
-        self.files.insert(from.clone(), moved);
+        self.files.insert(from.clone(), Content::Nothing);
+        self.files.insert(to.clone(), moved);
         Ok(())
     }
 
-    /// What was already taken back inside a folder goes along when the folder itself is moved back.
-    fn move_below(&mut self, from: &VaultPath, to: &VaultPath) {
-        let inside: Vec<VaultPath> =
-            self.files.keys().filter(|path| path.is_in(&from.clone().into())).cloned().collect();
-        for path in inside {
-            if let Ok(target) = to.join(&path.as_str()[from.as_str().len() + 1..])
-                && let Some(content) = self.files.remove(&path)
-            {
-                self.files.insert(target, content);
+    fn move_folder(&mut self, from: &VaultPath, to: &VaultPath) -> Result<()> {
+        let inside = VaultFolder::from(from.clone());
+        let mut files: BTreeSet<VaultPath> =
+            self.files.keys().filter(|path| path.is_in(&inside)).cloned().collect();
+        let mut folders: BTreeSet<VaultPath> =
+            self.folders.keys().filter(|path| path.is_in(&inside)).cloned().collect();
+        let mut waiting = vec![from.clone()];
+        while let Some(folder) = waiting.pop() {
+            if !matches!(self.disk.look(&folder)?, Some((Kind::Folder, _))) {
+                continue;
+            }
+            for child in self.disk.children(&folder)? {
+                match self.disk.look(&child)? {
+                    Some((Kind::Folder, _)) => {
+                        folders.insert(child.clone());
+                        waiting.push(child);
+                    }
+                    Some((Kind::File, _)) => {
+                        files.insert(child);
+                    }
+                    None => {}
+                }
             }
         }
+        for file in files {
+            if self.get(&file)? != Content::Nothing {
+                self.move_file(&file, &below(&file, from, to)?)?;
+            }
+        }
+        for folder in folders {
+            let there = self.folders.get(&folder).copied().unwrap_or(true);
+            self.folders.insert(below(&folder, from, to)?, there);
+            self.folders.insert(folder, false);
+        }
+        self.folders.insert(from.clone(), false);
+        self.folders.insert(to.clone(), true);
+        Ok(())
     }
 
     fn conflict_at(&mut self, path: &VaultPath) {
@@ -285,91 +311,117 @@ impl Picture<'_> {
     /// What differs between the picture and the disk.
     fn changes(&self, store: &Store) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
-        for (path, there) in &self.folders {
-            if *there && self.disk.look(path)?.is_none() {
-                changes.push(Change::MakeFolder { path: path.clone() });
+        let mut moved_away = BTreeSet::new();
+        for (path, content) in &self.files {
+            if let Content::Disk(origin, _) = content
+                && origin != path
+                && !self.is_file(path)?
+            {
+                moved_away.insert(origin.clone());
+                changes.push(Change::Move {
+                    from: origin.clone(),
+                    to: path.clone(),
+                    trash: through_trash(origin, path),
+                });
             }
         }
-        let sources: BTreeSet<&VaultPath> = self.files.values().filter_map(Content::origin).collect();
         for (path, content) in &self.files {
+            let occupied = self.is_file(path)? && !moved_away.contains(path);
             match content {
-                Content::Disk(origin, side) => {
-                    if self.carried(path)?.as_ref() != Some(origin) {
-                        let (from, to) = (origin.clone(), path.clone());
-                        let trash = through_trash(&from, &to);
-                        changes.push(Change::Move { from, to, trash });
-                    }
-                    if let Some(side) = side {
-                        changes.extend(self.replaced(store, path, origin, side)?);
-                    }
+                Content::Disk(origin, None) if origin == path || moved_away.contains(origin) => {}
+                Content::Disk(origin, Some(side)) if origin == path || moved_away.contains(origin) => {
+                    let after = store.log.blob(&side.hash)?;
+                    changes.extend(replaced(path, self.bytes(origin)?, after, side.stamp));
+                }
+                Content::Disk(_, Some(side)) => {
+                    changes.extend(self.put(path, store.log.blob(&side.hash)?, side.stamp, occupied)?);
+                }
+                Content::Disk(origin, None) => {
+                    let (bytes, state) = self.disk.read_up_to(origin, LARGEST_FILE)?;
+                    let stamp = Stamp { permissions: state.permissions, modified_ns: state.modified_ns };
+                    changes.extend(self.put(path, bytes, Some(stamp), occupied)?);
                 }
                 Content::Blob(side) => {
-                    let after = store.log.blob(&side.hash)?.into();
-                    changes.push(Change::Create { path: path.clone(), after, stamp: side.stamp });
+                    changes.extend(self.put(path, store.log.blob(&side.hash)?, side.stamp, occupied)?)
                 }
-                // What a task made and then deleted stays in the trash; only people empty it.
-                Content::Nothing if is_trash(path) => {}
-                Content::Nothing => {
-                    let gone = self.carried(path)?.filter(|origin| !sources.contains(origin));
-                    if let Some(origin) = gone {
-                        changes
-                            .push(Change::Delete { path: path.clone(), before: self.bytes(&origin)?.into() });
-                    }
+                Content::Nothing if occupied => {
+                    changes.push(Change::Delete { path: path.clone(), before: self.bytes(path)?.into() });
                 }
+                Content::Nothing => {}
             }
         }
-        for (path, there) in self.folders.iter().rev() {
-            // The trash stays, even if the first delete made it.
-            if !*there && !is_trash(path) && self.would_be_empty(path, &changes)? {
-                changes.push(Change::RemoveFolder { path: path.clone() });
-            }
-        }
+        self.folder_changes(&mut changes)?;
         Ok(changes)
     }
 
-    fn replaced(
+    fn put(
         &self,
-        store: &Store,
         path: &VaultPath,
-        origin: &VaultPath,
-        side: &Side,
+        after: Vec<u8>,
+        stamp: Option<Stamp>,
+        occupied: bool,
     ) -> Result<Option<Change>> {
-        let after: Vec<u8> = store.log.blob(&side.hash)?;
-        let before = self.bytes(origin)?;
-        if before == after {
-            return Ok(None);
+        if !occupied {
+            return Ok(Some(Change::Create { path: path.clone(), after: after.into(), stamp }));
         }
-        let stamp: Option<Stamp> = side.stamp;
-        Ok(Some(Change::Replace { path: path.clone(), before: before.into(), after: after.into(), stamp }))
+        Ok(replaced(path, self.bytes(path)?, after, stamp))
     }
 
-    /// Whether a folder, where the moves have put it, holds nothing once the changes are made.
-    fn would_be_empty(&self, folder: &VaultPath, changes: &[Change]) -> Result<bool> {
-        let Content::Disk(now, _) = self.get(folder)? else { return Ok(false) };
-        let leaves = |child: &VaultPath| {
-            let after = folder.join(child.name()).ok();
+    fn folder_changes(&self, changes: &mut Vec<Change>) -> Result<()> {
+        let arrives = |folder: &VaultPath, changes: &[Change]| {
+            let inside = VaultFolder::from(folder.clone());
             changes.iter().any(|change| match change {
-                Change::Delete { path, .. } | Change::RemoveFolder { path } => Some(path) == after.as_ref(),
-                Change::Move { from, .. } => from == child,
+                Change::Create { path, .. } | Change::Replace { path, .. } | Change::MakeFolder { path } => {
+                    path.is_in(&inside)
+                }
+                Change::Move { to, .. } => to.is_in(&inside),
+                Change::Delete { .. } | Change::RemoveFolder { .. } => false,
+            })
+        };
+        for (folder, there) in &self.folders {
+            if *there && !self.is_there(folder)? && !arrives(folder, changes) {
+                changes.push(Change::MakeFolder { path: folder.clone() });
+            }
+        }
+        // Deeper paths sort behind their folder, so going backwards empties a tree from the leaves.
+        for (folder, there) in self.folders.iter().rev() {
+            if !*there
+                && self.is_there(folder)?
+                && !arrives(folder, changes)
+                && self.empties(folder, changes)?
+            {
+                changes.push(Change::RemoveFolder { path: folder.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    fn is_there(&self, folder: &VaultPath) -> Result<bool> {
+        Ok(matches!(self.disk.look(folder)?, Some((Kind::Folder, _))))
+    }
+
+    /// Whether everything that lies in the folder leaves it.
+    fn empties(&self, folder: &VaultPath, changes: &[Change]) -> Result<bool> {
+        let leaves = |path: &VaultPath| {
+            changes.iter().any(|change| match change {
+                Change::Delete { path: gone, .. } | Change::RemoveFolder { path: gone } => gone == path,
+                Change::Move { from, .. } => from == path,
                 _ => false,
             })
         };
-        let arrives = changes.iter().any(|change| match change {
-            Change::Create { path, .. } | Change::Replace { path, .. } => path.is_in(&folder.clone().into()),
-            Change::Move { to, .. } => to.is_in(&folder.clone().into()),
-            _ => false,
-        });
-        Ok(!arrives && self.disk.children(&now)?.iter().all(leaves))
+        Ok(self.disk.children(folder)?.iter().all(leaves))
     }
 }
 
-impl Content {
-    fn origin(&self) -> Option<&VaultPath> {
-        match self {
-            Content::Disk(origin, _) => Some(origin),
-            Content::Nothing | Content::Blob(_) => None,
-        }
-    }
+fn replaced(path: &VaultPath, before: Vec<u8>, after: Vec<u8>, stamp: Option<Stamp>) -> Option<Change> {
+    let (before, after) = (before.into(), after.into());
+    (before != after).then(|| Change::Replace { path: path.clone(), before, after, stamp })
+}
+
+/// The path that `file` has when `from` becomes `to`.
+fn below(file: &VaultPath, from: &VaultPath, to: &VaultPath) -> Result<VaultPath> {
+    let rest = &file.as_str()[from.as_str().len() + 1..];
+    to.join(rest).map_err(|error| Error::Path { text: rest.to_owned(), error })
 }
 
 fn through_trash(from: &VaultPath, to: &VaultPath) -> Trash {

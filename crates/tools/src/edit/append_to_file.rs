@@ -117,27 +117,30 @@ mod tests {
 
     #[test]
     fn a_missing_file_is_created_with_exactly_the_content() {
-        check(AppendToFile, "a.md: x", json!({"path": "Log/b.md", "content": "- one"}), expect![[r#"
+        check(
+            AppendToFile,
+            "a.md: x",
+            json!({"path": "Log/b.md", "content": "- one"}),
+            expect![[r#"
             appended to `Log/b.md`: +1 -0 lines, 0 -> 5 bytes, version 4f1a161a80afe042
             + Log/b.md (0 -> 5 bytes)
             +- one
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn text_goes_to_the_end_of_a_section() {
         check(
             AppendToFile,
-            "a.md: # Log\n\n- one\n\n# Rest\n",
+            "a.md: # Log\n- one\n# Rest\n",
             json!({"path": "a.md", "content": "- two", "section": {"type": "heading", "target": "Log"}}),
             expect![[r#"
-                appended to `a.md`: +2 -0 lines, 21 -> 28 bytes, version 69fbc9acaf4c8f9f
-                ~ a.md (21 -> 28 bytes)
- 
+                appended to `a.md`: +1 -0 lines, 19 -> 25 bytes, version 5b3d39636669e50b
+                ~ a.md (19 -> 25 bytes)
+                 # Log
                  - one
- 
                 +- two
-                +
                  # Rest
             "#]],
         );
@@ -166,7 +169,9 @@ mod tests {
             AppendToFile,
             "a.md: # Log\n",
             json!({"path": "a.md", "content": "x", "section": section}),
-            expect!["refused: section_target_missing: there is no heading `Lg` in this note. read the document map and use an entry of it, or set createTargetIfMissing to make it; there is `Log`"],
+            expect![
+                "refused: section_target_missing: there is no heading `Lg` in this note. read the document map and use an entry of it, or set createTargetIfMissing to make it; there is `Log`"
+            ],
         );
         let section = json!({"type": "heading", "target": "New", "createTargetIfMissing": true});
         check(

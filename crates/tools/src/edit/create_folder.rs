@@ -53,13 +53,35 @@ mod tests {
 
     #[test]
     fn a_folder_is_made_once() {
-        check(CreateFolder, "", json!({"path": "A/B"}), expect![[r#"
-            created the folder `A/B`
-            + A/B/
-            + A/B/
-        "#]]);
+        check(
+            CreateFolder,
+            "",
+            json!({"path": "A/B"}),
+            expect![[r#"
+                created the folder `A/B`
+                + A/B/
+            "#]],
+        );
+        check(
+            CreateFolder,
+            "",
+            json!({"path": ".trash/x"}),
+            expect![
+                "refused: path_forbidden: `.trash/x` may not be written (hidden). writable: the whole vault, except hidden, ignored and protected paths"
+            ],
+        );
         check(CreateFolder, "A/B/:", json!({"path": "A/B"}), expect!["the folder `A/B` exists already"]);
-        check(CreateFolder, "A: x", json!({"path": "A"}), expect!["refused: file_exists: `A` exists already. choose another name, or edit what is there"]);
-        check(CreateFolder, "A: x", json!({"path": "A/B"}), expect!["refused: path_is_file: `A` is not a folder. name a folder, or use the file's own path"]);
+        check(
+            CreateFolder,
+            "A: x",
+            json!({"path": "A"}),
+            expect!["refused: file_exists: `A` exists already. choose another name, or edit what is there"],
+        );
+        check(
+            CreateFolder,
+            "A: x",
+            json!({"path": "A/B"}),
+            expect!["refused: path_is_file: `A` is not a folder. name a folder, or use the file's own path"],
+        );
     }
 }

@@ -40,7 +40,8 @@ impl Tool for DeleteFile {
         };
         let mut warnings = Vec::new();
         if links > 0 {
-            let warning = format!("{} in {} now leads nowhere", count(links, "link"), some_of(&linking));
+            let warning =
+                format!("{} to it left as they are, in {}", count(links, "link"), some_of(&linking));
             text.push_str(&format!("\nwarning: {warning}"));
             warnings.push(warning);
         }
@@ -81,7 +82,7 @@ mod tests {
             json!({"path": "a.md"}),
             expect![[r#"
                 deleted `a.md`: it is now `.trash/a.md`
-                warning: 2 links in `b.md` now leads nowhere
+                warning: 2 links to it left as they are, in `b.md`
                 - a.md (to the trash, as .trash/a.md)
             "#]],
         );
@@ -89,25 +90,73 @@ mod tests {
 
     #[test]
     fn a_name_that_is_taken_in_the_trash_gets_a_number() {
-        check(DeleteFile, "F/a.md: x\n--- .trash/a.md: old", json!({"path": "F/a.md"}), expect![[r#"
+        check(
+            DeleteFile,
+            "F/a.md: x\n--- .trash/a.md: old",
+            json!({"path": "F/a.md"}),
+            expect![[r#"
             deleted `F/a.md`: it is now `.trash/a 1.md`
             - F/a.md (to the trash, as .trash/a 1.md)
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn only_empty_folders_go() {
-        check(DeleteFile, "F/a.md: x", json!({"path": "F"}), expect!["refused: folder_not_empty: the folder `F` is not empty. move or delete what is in it first"]);
-        check(DeleteFile, "F/:", json!({"path": "F"}), expect![[r#"
-            deleted the empty folder `F`
-            - F/
-            - F/
-        "#]]);
-        check(DeleteFile, "F/.hidden: x", json!({"path": "F"}), expect!["refused: folder_not_empty: the folder `F` is not empty. move or delete what is in it first"]);
+        check(
+            DeleteFile,
+            "F/a.md: x",
+            json!({"path": "F"}),
+            expect![
+                "refused: folder_not_empty: the folder `F` is not empty. move or delete what is in it first"
+            ],
+        );
+        check(
+            DeleteFile,
+            "F/:",
+            json!({"path": "F"}),
+            expect![[r#"
+                deleted the empty folder `F`
+                - F/
+            "#]],
+        );
+        check(
+            DeleteFile,
+            "F/.hidden: x",
+            json!({"path": "F"}),
+            expect![
+                "refused: folder_not_empty: the folder `F` is not empty. move or delete what is in it first"
+            ],
+        );
+    }
+
+    #[test]
+    fn the_trash_is_not_deleted() {
+        check(
+            DeleteFile,
+            ".trash/:",
+            json!({"path": ".trash"}),
+            expect![
+                "refused: path_forbidden: `.trash` is in the trash already. only people empty the trash; restore_checkpoint takes things out of it"
+            ],
+        );
+        check(
+            DeleteFile,
+            ".trash/a.md: x",
+            json!({"path": ".trash/a.md"}),
+            expect![
+                "refused: path_forbidden: `.trash/a.md` is in the trash already. only people empty the trash; restore_checkpoint takes things out of it"
+            ],
+        );
     }
 
     #[test]
     fn there_is_no_case_fallback() {
-        check(DeleteFile, "Plan.md: x", json!({"path": "plan.md"}), expect!["refused: note_missing: there is no `plan.md` in the vault. did you mean `Plan.md`?"]);
+        check(
+            DeleteFile,
+            "Plan.md: x",
+            json!({"path": "plan.md"}),
+            expect!["refused: note_missing: there is no `plan.md` in the vault. did you mean `Plan.md`?"],
+        );
     }
 }

@@ -84,12 +84,21 @@ mod tests {
     #[test]
     fn more_or_fewer_hits_than_expected_are_refused() {
         let vault = "a.md: x y\nx z\n";
-        check(EditFile, vault, json!({"path": "a.md", "old_str": "x", "new_str": "w"}), expect!["refused: match_count: the text occurs 2 times, not 1 (line 1, line 2). give more of the text around the right place, or say that 2 replacements are expected"]);
+        check(
+            EditFile,
+            vault,
+            json!({"path": "a.md", "old_str": "x", "new_str": "w"}),
+            expect![
+                "refused: match_count: the text occurs 2 times, not 1 (line 1, line 2). give more of the text around the right place, or say that 2 replacements are expected"
+            ],
+        );
         check(
             EditFile,
             vault,
             json!({"path": "a.md", "old_str": "x", "new_str": "w", "expected_replacements": 3}),
-            expect!["refused: match_count: the text occurs 2 times, not 3 (line 1, line 2). give more of the text around the right place, or say that 2 replacements are expected"],
+            expect![
+                "refused: match_count: the text occurs 2 times, not 3 (line 1, line 2). give more of the text around the right place, or say that 2 replacements are expected"
+            ],
         );
         check(
             EditFile,
@@ -127,7 +136,9 @@ mod tests {
             EditFile,
             "a.md: The quick brown fox\n",
             json!({"path": "a.md", "old_str": "The quick brwn fox", "new_str": "y".repeat(1_000)}),
-            expect!["refused: text_not_found: the text to replace does not occur in the note. read the note again; the nearest is line 1: `The quick brown fox`; for this much new text, write_file may be simpler"],
+            expect![
+                "refused: text_not_found: the text to replace does not occur in the note. read the note again; the nearest is line 1: `The quick brown fox`; for this much new text, write_file may be simpler"
+            ],
         );
     }
 
@@ -143,7 +154,12 @@ mod tests {
 
     #[test]
     fn an_edit_that_changes_nothing_is_an_answer() {
-        check(EditFile, "a.md: x", json!({"path": "a.md", "old_str": "x", "new_str": "x"}), expect!["nothing to change in `a.md`"]);
+        check(
+            EditFile,
+            "a.md: x",
+            json!({"path": "a.md", "old_str": "x", "new_str": "x"}),
+            expect!["nothing to change in `a.md`"],
+        );
     }
 
     #[test]
@@ -152,7 +168,9 @@ mod tests {
             EditFile,
             "a.canvas: {\"nodes\": []}",
             json!({"path": "a.canvas", "old_str": "]", "new_str": ""}),
-            expect![[r#"refused: canvas_invalid: `a.canvas` would not be a canvas any more: it must be a JSON object with `nodes` and `edges`. give the whole file as JSON, e.g. {"nodes":[],"edges":[]}"#]],
+            expect![[
+                r#"refused: canvas_invalid: `a.canvas` would not be a canvas: it must be a JSON object with `nodes` and `edges`. give the whole file as JSON, e.g. {"nodes":[],"edges":[]}"#
+            ]],
         );
     }
 }

@@ -129,9 +129,14 @@ mod tests {
 
     #[test]
     fn tags_are_listed_added_removed_and_renamed() {
-        check(ManageTags, NOTE, json!({"path": "a.md", "operation": "list"}), expect![[r#"
+        check(
+            ManageTags,
+            NOTE,
+            json!({"path": "a.md", "operation": "list"}),
+            expect![[r#"
             front matter: x, y/z
-            inline: x, w"#]]);
+            inline: x, w"#]],
+        );
         check(
             ManageTags,
             NOTE,
@@ -179,7 +184,19 @@ mod tests {
 
     #[test]
     fn an_incomplete_request_is_refused() {
-        check(ManageTags, NOTE, json!({"path": "a.md", "operation": "add"}), expect!["refused: tags_required: no tags are given. name at least one tag, without `#`"]);
-        check(ManageTags, NOTE, json!({"path": "a.md", "operation": "rename", "tags": ["x"]}), expect!["refused: tags_required: a rename needs one tag and its new name. give `tags` with one name, and `to`"]);
+        check(
+            ManageTags,
+            NOTE,
+            json!({"path": "a.md", "operation": "add"}),
+            expect!["refused: tags_required: no tags are given. name at least one tag, without `#`"],
+        );
+        check(
+            ManageTags,
+            NOTE,
+            json!({"path": "a.md", "operation": "rename", "tags": ["x"]}),
+            expect![
+                "refused: tags_required: a rename needs one tag and its new name. give `tags` with one name, and `to`"
+            ],
+        );
     }
 }

@@ -126,18 +126,33 @@ mod tests {
     #[test]
     fn a_folder_as_destination_means_into_it() {
         let vault = "a.md: x\n--- F/b.md: y";
-        check(MoveFile, vault, json!({"source": "a.md", "destination": "F"}), expect![[r#"
+        check(
+            MoveFile,
+            vault,
+            json!({"source": "a.md", "destination": "F"}),
+            expect![[r#"
             moved `a.md` to `F/a.md`
             > a.md -> F/a.md
-        "#]]);
-        check(MoveFile, vault, json!({"source": "a.md", "destination": "New/"}), expect![[r#"
+        "#]],
+        );
+        check(
+            MoveFile,
+            vault,
+            json!({"source": "a.md", "destination": "New/"}),
+            expect![[r#"
             moved `a.md` to `New/a.md`
             > a.md -> New/a.md
-        "#]]);
-        check(MoveFile, vault, json!({"source": "F/b.md", "destination": "/"}), expect![[r#"
+        "#]],
+        );
+        check(
+            MoveFile,
+            vault,
+            json!({"source": "F/b.md", "destination": "/"}),
+            expect![[r#"
             moved `F/b.md` to `b.md`
             > F/b.md -> b.md
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -160,11 +175,40 @@ mod tests {
     #[test]
     fn a_taken_place_is_refused_and_the_own_place_is_an_answer() {
         let vault = "a.md: x\n--- b.md: y\n--- F/c.md: z";
-        check(MoveFile, vault, json!({"source": "a.md", "destination": "b.md"}), expect!["refused: file_exists: `b.md` exists already. choose another name, or edit what is there"]);
-        check(MoveFile, vault, json!({"source": "a.md", "destination": "a.md"}), expect!["`a.md` is there already"]);
-        check(MoveFile, vault, json!({"source": "F/c.md", "destination": "F/"}), expect!["`F/c.md` is there already"]);
-        check(MoveFile, vault, json!({"source": "F", "destination": "F/G"}), expect!["refused: move_into_itself: `F` cannot be moved to `F/G`. choose a place outside of it"]);
-        check(MoveFile, vault, json!({"source": "x.md", "destination": "y.md"}), expect!["refused: note_missing: there is no `x.md` in the vault. did you mean `F/c.md`, `a.md`, `b.md`?"]);
+        check(
+            MoveFile,
+            vault,
+            json!({"source": "a.md", "destination": "b.md"}),
+            expect![
+                "refused: file_exists: `b.md` exists already. choose another name, or edit what is there"
+            ],
+        );
+        check(
+            MoveFile,
+            vault,
+            json!({"source": "a.md", "destination": "a.md"}),
+            expect!["`a.md` is there already"],
+        );
+        check(
+            MoveFile,
+            vault,
+            json!({"source": "F/c.md", "destination": "F/"}),
+            expect!["`F/c.md` is there already"],
+        );
+        check(
+            MoveFile,
+            vault,
+            json!({"source": "F", "destination": "F/G"}),
+            expect!["refused: move_into_itself: `F` cannot be moved to `F/G`. choose a place outside of it"],
+        );
+        check(
+            MoveFile,
+            vault,
+            json!({"source": "x.md", "destination": "y.md"}),
+            expect![
+                "refused: note_missing: there is no `x.md` in the vault. did you mean `F/c.md`, `a.md`, `b.md`?"
+            ],
+        );
     }
 
     #[test]
@@ -182,7 +226,14 @@ mod tests {
 
     #[test]
     fn a_note_does_not_lose_its_extension() {
-        check(MoveFile, "a.md: x", json!({"source": "a.md", "destination": "Archive/a"}), expect!["refused: extension_missing: `Archive/a` would not be a note any more. use `Archive/a.md`, or `Archive/a/` for a folder"]);
+        check(
+            MoveFile,
+            "a.md: x",
+            json!({"source": "a.md", "destination": "Archive/a"}),
+            expect![
+                "refused: extension_missing: `Archive/a` would not be a note any more. use `Archive/a.md`, or `Archive/a/` for a folder"
+            ],
+        );
     }
 
     #[test]
@@ -205,7 +256,9 @@ mod tests {
             MoveFile,
             "F/a.md: x\n--- F/keep.md: y\n--- .vergerprotected: keep.md\n",
             json!({"source": "F", "destination": "G"}),
-            expect!["refused: path_forbidden: `F` holds something that may not be moved to `G`. move the files that may be moved one by one, or ask the user"],
+            expect![
+                "refused: path_forbidden: `F` holds `F/keep.md`, which may not be moved along to `G`. move the files that may be moved one by one, or ask the user"
+            ],
         );
     }
 
@@ -215,7 +268,9 @@ mod tests {
             MoveFile,
             "F/a.md: x\n--- F/diary.md: y\n--- .vergerignore: /F/diary.md\n",
             json!({"source": "F", "destination": "G"}),
-            expect!["refused: path_forbidden: `F` holds something that may not be moved to `G`. move the files that may be moved one by one, or ask the user"],
+            expect![
+                "refused: path_forbidden: `F` holds something, which may not be moved along to `G`. move the files that may be moved one by one, or ask the user"
+            ],
         );
     }
 }

@@ -69,13 +69,25 @@ mod tests {
     fn several_edits_are_one_write() {
         check(
             PatchNote,
-            "a.md: # A\n\ntext\n\n## B\n\nmore\n",
+            "a.md: # A\ntext\n## B\nmore\n",
             json!({"path": "a.md", "edits": [
                 {"targetType": "heading", "target": ["A", "B"], "operation": "replace", "content": "less"},
                 {"targetType": "heading", "target": "B", "operation": "replace", "scope": "marker", "content": "C"},
                 {"targetType": "frontmatter", "target": "n", "operation": "replace", "value": 1,
                  "createTargetIfMissing": true}]}),
-            expect!["refused: structure_broken: edit 2 of 3: with this content, headings outside of the target would no longer be headings. close every code fence, comment and HTML block in the content, and do not start a note with `---`"],
+            expect![[r#"
+                patched `a.md`: +5 -2 lines, 19 -> 32 bytes, version 6604bd33ed625457
+                ~ a.md (19 -> 32 bytes)
+                +---
+                +n: 1
+                +---
+                 # A
+                 text
+                -## B
+                -more
+                +## C
+                +less
+            "#]],
         );
     }
 
@@ -87,7 +99,9 @@ mod tests {
             json!({"path": "a.md", "edits": [
                 {"targetType": "heading", "target": "A", "operation": "append", "content": "x"},
                 {"targetType": "heading", "target": "Z", "operation": "append", "content": "x"}]}),
-            expect!["refused: section_target_missing: edit 2 of 2: there is no heading `Z` in this note. read the document map and use an entry of it, or set createTargetIfMissing to make it; there is `A`"],
+            expect![
+                "refused: section_target_missing: edit 2 of 2: there is no heading `Z` in this note. read the document map and use an entry of it, or set createTargetIfMissing to make it; there is `A`"
+            ],
         );
     }
 
@@ -98,7 +112,9 @@ mod tests {
             "a.md: # A\n",
             json!({"path": "a.md", "edits": [
                 {"targetType": "heading", "target": "A", "operation": "append", "content": "x", "ifMatch": "00"}]}),
-            expect!["refused: version_mismatch: `a.md` is at version 83c0644fd4a5e238, not 00: it was changed meanwhile. read it again and repeat the edit on the new text"],
+            expect![
+                "refused: version_mismatch: `a.md` is at version 83c0644fd4a5e238, not 00: it was changed meanwhile. read it again and repeat the edit on the new text"
+            ],
         );
     }
 }

@@ -90,8 +90,15 @@ mod tests {
             ReplaceInFile,
             "a.md: x",
             json!({"path": "a.md", "replacements": [{"search": "(", "replace": "", "useRegex": true}]}),
-            expect!["refused: regex_invalid: `(` is no regular expression that we know: unclosed group. mend the pattern; look-around and back-references are not supported (match more, and keep parts with $1)"],
+            expect![
+                "refused: regex_invalid: `(` is no regular expression that we know: unclosed group. mend the pattern; look-around and back-references are not supported (match more, and keep parts with $1)"
+            ],
         );
-        check(ReplaceInFile, "a.md: x", json!({"path": "a.md", "replacements": []}), expect!["refused: input_invalid: there is nothing to replace. give at least one replacement"]);
+        check(
+            ReplaceInFile,
+            "a.md: x",
+            json!({"path": "a.md", "replacements": []}),
+            expect!["refused: input_invalid: there is nothing to replace. give at least one replacement"],
+        );
     }
 }

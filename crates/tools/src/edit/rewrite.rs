@@ -59,15 +59,17 @@ impl Original {
         if now.as_deref() == Some(expected) {
             return Ok(self);
         }
-        let message = match &now {
-            Some(now) => {
-                format!("`{}` is at version {now}, not {expected}: it was changed meanwhile", self.path)
-            }
-            None => format!("`{}` is not there, so it has no version {expected}", self.path),
+        let (message, hint) = match &now {
+            Some(now) => (
+                format!("`{}` is at version {now}, not {expected}: it was changed meanwhile", self.path),
+                "read it again and repeat the edit on the new text",
+            ),
+            None => (
+                format!("`{}` is not there, so it has no version {expected}", self.path),
+                "leave out ifMatch to create it",
+            ),
         };
-        Err(Refusal::new("version_mismatch", message, "read it again and repeat the edit on the new text")
-            .with("path", &self.path)
-            .with("version", now))
+        Err(Refusal::new("version_mismatch", message, hint).with("path", &self.path).with("version", now))
     }
 
     /// Its path.
@@ -94,16 +96,11 @@ impl Original {
             None => Change::create(path.clone(), after),
         };
         let data = report(&path, &change, more);
-        let (lines, bytes) = (change.lines(), change.sizes());
-        let text = format!(
-            "{done} `{path}`: +{} -{} lines, {} -> {} bytes, version {}",
-            lines.0,
-            lines.1,
-            bytes.0,
-            bytes.1,
-            data["version"].as_str().unwrap_or_default()
-        );
-        let summary = format!("{done} {path} (+{} -{} lines)", lines.0, lines.1);
+        let lines = format!("+{} -{} lines", data["linesAdded"], data["linesRemoved"]);
+        let (before, after) = change.sizes();
+        let version = data["version"].as_str().unwrap_or_default();
+        let text = format!("{done} `{path}`: {lines}, {before} -> {after} bytes, version {version}");
+        let summary = format!("{done} {path} ({lines})");
         Ok(Plan::edit(vec![change], summary, Output::new(text, data)))
     }
 }
@@ -151,7 +148,7 @@ fn check_canvas(path: &VaultPath, before: Option<&str>, after: &str) -> Result<(
     }
     Err(Refusal::new(
         "canvas_invalid",
-        format!("`{path}` would not be a canvas any more: it must be a JSON object with `nodes` and `edges`"),
+        format!("`{path}` would not be a canvas: it must be a JSON object with `nodes` and `edges`"),
         "give the whole file as JSON, e.g. {\"nodes\":[],\"edges\":[]}",
     )
     .with("path", path))

@@ -7,7 +7,6 @@ use pipeline::testing::Rig;
 use pipeline::{Call, Decision, Lifetime, Nobody, Outcome, Registry};
 use serde_json::{Value, json};
 
-
 fn rig(fixture: &str) -> Rig {
     let registry = Registry::default();
     crate::table::add_edit(&registry);
@@ -171,14 +170,13 @@ fn a_note_edited_and_then_deleted_comes_back_as_it_was_first() {
 }
 
 #[test]
-fn a_note_made_and_then_deleted_stays_in_the_trash() {
+fn a_note_made_and_then_deleted_leaves_nothing_behind() {
     let rig = rig("a.md: one");
     done(&rig, "write_file", json!({"path": "b.md", "content": "new"}));
     done(&rig, "delete_file", json!({"path": "b.md"}));
-    let outcome = rig.call("restore_checkpoint", json!({"commitOid": "task-1", "mode": "task"}), &Beforehand);
-    assert!(outcome.refusal().is_none(), "{outcome:?}");
+    undo_task(&rig);
     assert_eq!(rig.files(), "a.md: one");
-    assert_eq!(rig.bytes(".trash/b.md"), b"new");
+    assert!(!rig.root().join(".trash").try_exists().unwrap());
 }
 
 #[test]
@@ -199,7 +197,7 @@ fn an_emptied_trash_is_said_and_never_counts_as_restored() {
     let rig = rig("a.md: one\n--- b.md: two");
     let id = done(&rig, "delete_file", json!({"path": "a.md"}));
     done(&rig, "write_file", json!({"path": "b.md", "content": "2"}));
-    std::fs::rename(rig.root().join(".trash/a.md"), rig.folder.path().join("gone")).unwrap();
+    rig.remove(".trash/a.md");
     assert_eq!(refused(&rig, "restore_checkpoint", json!({"commitOid": id})), "restore_conflict");
     let outcome = rig.call("restore_checkpoint", json!({"commitOid": id, "force": true}), &Beforehand);
     assert_eq!(outcome.output().unwrap().data["lost"], json!([".trash/a.md"]));
@@ -351,4 +349,16 @@ fn a_bad_restore_is_refused_with_what_to_do() {
     ] {
         assert_eq!(refused(&rig, "restore_checkpoint", input.clone()), reason, "{input}");
     }
+}
+
+#[test]
+fn a_thousand_renames_are_one_batch() {
+    let note = |n: usize| format!("n{n}.md: [[n{}]]", (n + 1) % 1_000);
+    let rig = rig(&(0..1_000).map(note).collect::<Vec<_>>().join("\n--- "));
+    let before = rig.files();
+    let rename = json!({"op": "rename", "glob": "*.md", "find": "^n", "replace": "note "});
+    let id = done(&rig, "batch_files", json!({"operations": [rename]}));
+    assert!(rig.files().contains("note 999.md: [[note 0]]"));
+    done(&rig, "restore_checkpoint", json!({"commitOid": id}));
+    assert_eq!(rig.files(), before);
 }

@@ -117,9 +117,16 @@ mod tests {
             UpdateFrontmatter,
             "a.md: ---\n: [\n---\n",
             json!({"path": "a.md", "updates": {"n": 1}}),
-            expect!["refused: frontmatter_invalid: the front matter is not valid YAML (line 3): while parsing a node, did not find expected node content. mend the YAML by an ordinary text edit first; nothing was changed"],
+            expect![
+                "refused: frontmatter_invalid: the front matter is not valid YAML (line 3): while parsing a node, did not find expected node content. mend the YAML by an ordinary text edit first; nothing was changed"
+            ],
         );
-        check(UpdateFrontmatter, "a.txt: x", json!({"path": "a.txt", "updates": {"n": 1}}), expect!["refused: not_a_note: `a.txt` is not a Markdown note. name a file that ends in `.md`"]);
+        check(
+            UpdateFrontmatter,
+            "a.txt: x",
+            json!({"path": "a.txt", "updates": {"n": 1}}),
+            expect!["refused: not_a_note: `a.txt` is not a Markdown note. name a file that ends in `.md`"],
+        );
         check(
             UpdateFrontmatter,
             "a.md: x",

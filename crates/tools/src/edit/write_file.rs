@@ -64,44 +64,92 @@ mod tests {
 
     #[test]
     fn a_new_file_is_created_with_its_folders() {
-        check(WriteFile, "a.md: x", json!({"path": "New/b.md", "content": "# B\n"}), expect![[r#"
+        check(
+            WriteFile,
+            "a.md: x",
+            json!({"path": "New/b.md", "content": "# B\n"}),
+            expect![[r#"
             wrote `New/b.md`: +1 -0 lines, 0 -> 4 bytes, version cc26037499ea0012
             + New/b.md (0 -> 4 bytes)
             +# B
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn an_existing_file_is_overwritten() {
-        check(WriteFile, "a.md: one\ntwo\n", json!({"path": "a.md", "content": "one\n2\n"}), expect![[r#"
+        check(
+            WriteFile,
+            "a.md: one\ntwo\n",
+            json!({"path": "a.md", "content": "one\n2\n"}),
+            expect![[r#"
             wrote `a.md`: +1 -1 lines, 8 -> 6 bytes, version 9a71a42e3e7be47f
             ~ a.md (8 -> 6 bytes)
              one
             -two
             +2
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn the_same_text_changes_nothing() {
-        check(WriteFile, "a.md: x", json!({"path": "a.md", "content": "x"}), expect!["nothing to change in `a.md`"]);
+        check(
+            WriteFile,
+            "a.md: x",
+            json!({"path": "a.md", "content": "x"}),
+            expect!["nothing to change in `a.md`"],
+        );
     }
 
     #[test]
     fn formats_that_are_not_text_are_refused() {
-        check(WriteFile, "", json!({"path": "a.Docx", "content": "x"}), expect!["refused: format_unsupported: `a.Docx` would be an Office file, which is not text. write a Markdown note instead"]);
-        check(WriteFile, "", json!({"path": "a.excalidraw.md", "content": "x"}), expect!["refused: format_unsupported: `a.excalidraw.md` would be a drawing, which only its own program writes. draw a `.canvas` instead, or a Mermaid block in a note"]);
+        check(
+            WriteFile,
+            "",
+            json!({"path": "a.Docx", "content": "x"}),
+            expect![
+                "refused: format_unsupported: `a.Docx` would be an Office file, which is not text. write a Markdown note instead"
+            ],
+        );
+        check(
+            WriteFile,
+            "",
+            json!({"path": "a.excalidraw.md", "content": "x"}),
+            expect![
+                "refused: format_unsupported: `a.excalidraw.md` would be a drawing, which only its own program writes. draw a `.canvas` instead, or a Mermaid block in a note"
+            ],
+        );
     }
 
     #[test]
     fn a_canvas_must_be_a_canvas() {
-        check(WriteFile, "", json!({"path": "a.canvas", "content": "{\"nodes\": ["}), expect![[r#"refused: canvas_invalid: `a.canvas` would not be a canvas any more: it must be a JSON object with `nodes` and `edges`. give the whole file as JSON, e.g. {"nodes":[],"edges":[]}"#]]);
-        check(WriteFile, "", json!({"path": "a.canvas", "content": "{\"nodes\": {}}"}), expect![[r#"refused: canvas_invalid: `a.canvas` would not be a canvas any more: it must be a JSON object with `nodes` and `edges`. give the whole file as JSON, e.g. {"nodes":[],"edges":[]}"#]]);
-        check(WriteFile, "", json!({"path": "a.canvas", "content": "{\"nodes\": []}"}), expect![[r#"
+        check(
+            WriteFile,
+            "",
+            json!({"path": "a.canvas", "content": "{\"nodes\": ["}),
+            expect![[
+                r#"refused: canvas_invalid: `a.canvas` would not be a canvas: it must be a JSON object with `nodes` and `edges`. give the whole file as JSON, e.g. {"nodes":[],"edges":[]}"#
+            ]],
+        );
+        check(
+            WriteFile,
+            "",
+            json!({"path": "a.canvas", "content": "{\"nodes\": {}}"}),
+            expect![[
+                r#"refused: canvas_invalid: `a.canvas` would not be a canvas: it must be a JSON object with `nodes` and `edges`. give the whole file as JSON, e.g. {"nodes":[],"edges":[]}"#
+            ]],
+        );
+        check(
+            WriteFile,
+            "",
+            json!({"path": "a.canvas", "content": "{\"nodes\": []}"}),
+            expect![[r#"
             wrote `a.canvas`: +1 -0 lines, 0 -> 13 bytes, version d9e0944a28399ab5
             + a.canvas (0 -> 13 bytes)
             +{"nodes": []}
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -110,15 +158,36 @@ mod tests {
             WriteFile,
             "a.md: x",
             json!({"path": "a.md", "content": "y", "ifMatch": "0000"}),
-            expect!["refused: version_mismatch: `a.md` is at version 3ae7d805f6789a64, not 0000: it was changed meanwhile. read it again and repeat the edit on the new text"],
+            expect![
+                "refused: version_mismatch: `a.md` is at version 3ae7d805f6789a64, not 0000: it was changed meanwhile. read it again and repeat the edit on the new text"
+            ],
         );
-        check(WriteFile, "", json!({"path": "a.md", "content": "y", "ifMatch": "0000"}), expect!["refused: version_mismatch: `a.md` is not there, so it has no version 0000. read it again and repeat the edit on the new text"]);
+        check(
+            WriteFile,
+            "",
+            json!({"path": "a.md", "content": "y", "ifMatch": "0000"}),
+            expect![
+                "refused: version_mismatch: `a.md` is not there, so it has no version 0000. leave out ifMatch to create it"
+            ],
+        );
     }
 
     #[test]
     fn a_folder_and_a_file_on_the_way_are_refused() {
-        check(WriteFile, "F/a.md: x", json!({"path": "F", "content": "y"}), expect!["refused: path_is_directory: `F` is a folder. list the folder and name one of its files"]);
-        check(WriteFile, "a.md: x", json!({"path": "a.md/b.md", "content": "y"}), expect!["refused: path_is_file: `a.md` is not a folder. name a folder, or use the file's own path"]);
+        check(
+            WriteFile,
+            "F/a.md: x",
+            json!({"path": "F", "content": "y"}),
+            expect!["refused: path_is_directory: `F` is a folder. list the folder and name one of its files"],
+        );
+        check(
+            WriteFile,
+            "a.md: x",
+            json!({"path": "a.md/b.md", "content": "y"}),
+            expect![
+                "refused: path_is_file: `a.md` is not a folder. name a folder, or use the file's own path"
+            ],
+        );
     }
 
     #[test]

@@ -44,7 +44,6 @@ fn one_file_may_be_renamed_moved_and_transformed_at_once() {
             moved 2 files: `Inbox/Draft one.md -> Inbox/One.md`, `b.md -> F/c.md`
             transformed 1 file: `F/c.md`
             links rewritten in `Inbox/Draft two.md`, `F/c.md`
-            nothing to change in `Inbox/Draft two.md`
             > Inbox/Draft one.md -> Inbox/One.md
             > b.md -> F/c.md
             ~ Inbox/Draft two.md (13 -> 7 bytes)
@@ -66,7 +65,9 @@ fn two_files_with_one_new_name_are_refused_before_anything_moves() {
         BatchFiles,
         VAULT,
         json!({"operations": [{"op": "rename", "glob": "/Inbox/*.md", "find": ".*", "replace": "x"}]}),
-        expect!["refused: batch_refused: nothing was done; operation 1 on `Inbox/Draft two.md`: `Inbox/xx.md` is also the new path of `Inbox/Draft one.md`. mend these items, then send the whole batch again. give them different names"],
+        expect![
+            "refused: batch_refused: nothing was done; operation 1 on `Inbox/Draft two.md`: `Inbox/xx.md` is also the new path of `Inbox/Draft one.md`. mend these items, then send the whole batch again. give them different names"
+        ],
     );
 }
 
@@ -83,7 +84,9 @@ fn every_item_that_fails_is_named() {
             {"op": "move", "path": "b.md", "glob": "b.md", "destination": "F"},
             {"op": "rename", "path": "pic.png", "new_name": "../x.png"},
             {"op": "transform", "path": "Inbox", "remove": ["x"]}]}),
-        expect!["refused: batch_refused: nothing was done; operation 1 on `b.md`: `pic.png` would not be a note any more; operation 2: there is no `nothing.md` in the vault; operation 4: no file fits `*.pdf`; operation 5: an operation needs either `path` or `glob`; operation 6 on `pic.png`: `../x.png.png` is not a name; and 3 more. mend these items, then send the whole batch again. use `pic.png.md`, or `pic.png/` for a folder"],
+        expect![
+            "refused: batch_refused: nothing was done; operation 1 on `b.md`: `pic.png` would not be a note any more; operation 1 on `b.md`: `pic.png` exists already; operation 2: there is no `nothing.md` in the vault; operation 3 on `Inbox/Draft one.md`: `Inbox/Draft two.md` exists already; operation 4: no file fits `*.pdf`; and 3 more. mend these items, then send the whole batch again. use `pic.png.md`, or `pic.png/` for a folder"
+        ],
     );
 }
 
@@ -96,7 +99,9 @@ fn a_failing_transform_stops_the_renames_too() {
             {"op": "rename", "path": "b.md", "new_name": "c"},
             {"op": "transform", "path": "pic.png", "updates": {"a": 1}},
             {"op": "transform", "path": "b.md", "replacements": [{"search": "(", "replace": "", "useRegex": true}]}]}),
-        expect!["refused: batch_refused: nothing was done; operation 3 on `b.md`: `(` is no regular expression that we know: unclosed group; operation 2 on `pic.png`: only notes have properties. mend these items, then send the whole batch again. mend the pattern; look-around and back-references are not supported (match more, and keep parts with $1)"],
+        expect![
+            "refused: batch_refused: nothing was done; operation 2 on `pic.png`: only notes have properties; operation 3 on `b.md`: `(` is no regular expression that we know: unclosed group. mend these items, then send the whole batch again. name files that end in `.md`"
+        ],
     );
 }
 
@@ -128,7 +133,9 @@ fn a_folder_and_a_file_in_it_do_not_move_in_one_batch() {
         json!({"operations": [
             {"op": "move", "path": "F", "destination": "G"},
             {"op": "rename", "path": "F/a.md", "new_name": "b"}]}),
-        expect!["refused: batch_refused: nothing was done; operation 1 on `F`: `F/a.md` lies in this folder or goes there, and the folder moves itself. mend these items, then send the whole batch again. do it in two batches"],
+        expect![
+            "refused: batch_refused: nothing was done; operation 1 on `F`: `F/a.md` lies in this folder or goes there, and the folder moves itself. mend these items, then send the whole batch again. do it in two batches"
+        ],
     );
 }
 
@@ -140,7 +147,12 @@ fn nothing_to_change_is_an_answer() {
         json!({"operations": [{"op": "transform", "path": "a.md", "replacements": [{"search": "y", "replace": ""}]}]}),
         expect!["nothing to change in `a.md`"],
     );
-    check(BatchFiles, "a.md: x", json!({"operations": []}), expect!["refused: input_invalid: there is nothing to do. give at least one operation"]);
+    check(
+        BatchFiles,
+        "a.md: x",
+        json!({"operations": []}),
+        expect!["refused: input_invalid: there is nothing to do. give at least one operation"],
+    );
 }
 
 #[test]
@@ -151,5 +163,21 @@ fn more_than_a_thousand_files_are_refused() {
         &vault.join("\n--- "),
         json!({"operations": [{"op": "move", "glob": "*.md", "destination": "F"}]}),
         expect!["refused: too_many_files: the batch would touch more than 1000 files. split it into several"],
+    );
+}
+
+#[test]
+fn a_file_may_go_into_a_folder_that_arrives_in_the_same_batch() {
+    check(
+        BatchFiles,
+        "a.md: x\n--- F/b.md: y",
+        json!({"operations": [
+            {"op": "move", "path": "a.md", "destination": "G/F"},
+            {"op": "move", "path": "F", "destination": "G"}]}),
+        expect![[r#"
+            moved 2 files: `F -> G/F`, `a.md -> G/F/a.md`
+            > F -> G/F
+            > a.md -> G/F/a.md
+        "#]],
     );
 }

@@ -170,7 +170,7 @@ impl Batch {
                 Err((by, refusal)) => {
                     self.failures.push(Failure { operation: by, path: Some(path.clone()), refusal });
                 }
-                Ok(None) if file.to == *path => planned.unchanged.push(path.clone()),
+                Ok(None) if file.to == *path && at.is_none() => planned.unchanged.push(path.clone()),
                 Ok(None) => {}
                 Ok(Some(change)) => {
                     planned.transformed.push(file.to.clone());
@@ -185,8 +185,9 @@ impl Batch {
         Ok(planned)
     }
 
-    fn refuse_failures(&self) -> Result<(), Refusal> {
+    fn refuse_failures(&mut self) -> Result<(), Refusal> {
         const NAMED: usize = 5;
+        self.failures.sort_by_key(|failure| failure.operation);
         let Some(first) = self.failures.first() else { return Ok(()) };
         let named: Vec<String> = self.failures.iter().take(NAMED).map(Failure::line).collect();
         let more = match self.failures.len().saturating_sub(NAMED) {
@@ -351,7 +352,7 @@ fn all_files(view: &View<'_>) -> Result<Vec<VaultPath>, Refusal> {
 
 /// A new name that says no extension keeps the old one.
 fn with_extension(name: &str, path: &VaultPath) -> String {
-    let has_one = VaultPath::parse(name).is_ok_and(|new| new.extension().is_some());
+    let has_one = name.trim_start_matches('.').contains('.');
     match path.extension() {
         Some(extension) if !has_one => format!("{name}.{extension}"),
         _ => name.to_owned(),
