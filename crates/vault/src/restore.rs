@@ -212,8 +212,10 @@ impl Picture<'_> {
 
     fn move_folder(&mut self, from: &VaultPath, to: &VaultPath) -> Result<()> {
         let inside = VaultFolder::from(from.clone());
-        let mut files: BTreeSet<VaultPath> = self.files.keys().filter(|path| path.is_in(&inside)).cloned().collect();
-        let mut folders: BTreeSet<VaultPath> = self.folders.keys().filter(|path| path.is_in(&inside)).cloned().collect();
+        let mut files: BTreeSet<VaultPath> =
+            self.files.keys().filter(|path| path.is_in(&inside)).cloned().collect();
+        let mut folders: BTreeSet<VaultPath> =
+            self.folders.keys().filter(|path| path.is_in(&inside)).cloned().collect();
         let mut waiting = vec![from.clone()];
         while let Some(folder) = waiting.pop() {
             if !matches!(self.disk.look(&folder)?, Some((Kind::Folder, _))) {
@@ -263,7 +265,11 @@ impl Picture<'_> {
                 && !self.is_file(path)?
             {
                 moved_away.insert(origin.clone());
-                changes.push(Change::Move { from: origin.clone(), to: path.clone(), trash: through_trash(origin, path) });
+                changes.push(Change::Move {
+                    from: origin.clone(),
+                    to: path.clone(),
+                    trash: through_trash(origin, path),
+                });
             }
         }
         for (path, content) in &self.files {
@@ -275,7 +281,9 @@ impl Picture<'_> {
                     let stamp = Stamp { permissions: state.permissions, modified_ns: state.modified_ns };
                     changes.extend(self.put(path, bytes, Some(stamp), occupied)?);
                 }
-                Content::Blob(side) => changes.extend(self.put(path, store.log.blob(&side.hash)?, side.stamp, occupied)?),
+                Content::Blob(side) => {
+                    changes.extend(self.put(path, store.log.blob(&side.hash)?, side.stamp, occupied)?)
+                }
                 Content::Nothing if occupied => {
                     let (before, _) = self.disk.read_up_to(path, LARGEST_FILE)?;
                     changes.push(Change::Delete { path: path.clone(), before: before.into() });
@@ -287,7 +295,13 @@ impl Picture<'_> {
         Ok(changes)
     }
 
-    fn put(&self, path: &VaultPath, after: Vec<u8>, stamp: Option<Stamp>, occupied: bool) -> Result<Option<Change>> {
+    fn put(
+        &self,
+        path: &VaultPath,
+        after: Vec<u8>,
+        stamp: Option<Stamp>,
+        occupied: bool,
+    ) -> Result<Option<Change>> {
         if !occupied {
             return Ok(Some(Change::Create { path: path.clone(), after: after.into(), stamp }));
         }
@@ -302,7 +316,9 @@ impl Picture<'_> {
         let arrives = |folder: &VaultPath, changes: &[Change]| {
             let inside = VaultFolder::from(folder.clone());
             changes.iter().any(|change| match change {
-                Change::Create { path, .. } | Change::Replace { path, .. } | Change::MakeFolder { path } => path.is_in(&inside),
+                Change::Create { path, .. } | Change::Replace { path, .. } | Change::MakeFolder { path } => {
+                    path.is_in(&inside)
+                }
                 Change::Move { to, .. } => to.is_in(&inside),
                 Change::Delete { .. } | Change::RemoveFolder { .. } => false,
             })
@@ -314,7 +330,11 @@ impl Picture<'_> {
         }
         // Deeper paths sort behind their folder, so going backwards empties a tree from the leaves.
         for (folder, there) in self.folders.iter().rev() {
-            if !*there && self.is_there(folder)? && !arrives(folder, changes) && self.empties(folder, changes)? {
+            if !*there
+                && self.is_there(folder)?
+                && !arrives(folder, changes)
+                && self.empties(folder, changes)?
+            {
                 changes.push(Change::RemoveFolder { path: folder.clone() });
             }
         }

@@ -1,5 +1,12 @@
 //! The vault on a real disk: commits, crashes, faults, restores, housekeeping. One test binary.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "tests"
+)]
 
 mod it {
     mod child;

@@ -17,11 +17,22 @@ fn all_kinds_of_changes_in_one_commit() {
         Change::MakeFolder { path: path("empty") },
     ])
     .unwrap();
-    let names: Vec<_> = rig.tree().into_iter().map(|(n, b)| format!("{n}={}", String::from_utf8(b).unwrap())).collect();
+    let names: Vec<_> =
+        rig.tree().into_iter().map(|(n, b)| format!("{n}={}", String::from_utf8(b).unwrap())).collect();
     assert_eq!(
         names,
-        ["a.md=ONE", "empty/=", "fresh/=", "fresh/place/=", "fresh/place/b.md=TWO", "gone/=", "gone/keep.md=k",
-            "new/=", "new/deep/=", "new/deep/d.md=four"]
+        [
+            "a.md=ONE",
+            "empty/=",
+            "fresh/=",
+            "fresh/place/=",
+            "fresh/place/b.md=TWO",
+            "gone/=",
+            "gone/keep.md=k",
+            "new/=",
+            "new/deep/=",
+            "new/deep/d.md=four"
+        ]
     );
     assert!(rig.stage_is_empty());
 }
