@@ -11,6 +11,7 @@
 mod it {
     mod child;
     mod commit;
+    mod corpus;
     mod crash;
     mod faults;
     mod housekeeping;
