@@ -13,4 +13,4 @@ pub mod vault;
 mod window;
 
 #[cfg(test)]
-mod hidden;
+mod tests;
