@@ -141,7 +141,7 @@ mod tests {
             ReadFile,
             "a/x.md: 1\n--- b/x.md: 2",
             json!({"path": "x"}),
-            expect![[r#"refused: ambiguous_path: `x` could be several files. use one of the exact paths"#]],
+            expect!["refused: ambiguous_path: `x` could be several files. use one of the exact paths: `a/x.md`, `b/x.md`"],
         );
         check(
             ReadFile,
