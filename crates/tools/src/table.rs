@@ -2,7 +2,7 @@
 
 use pipeline::Registry;
 
-use crate::edit;
+use crate::{agent, edit, read, vault};
 
 /// A registry with all built-in tools.
 pub fn all() -> Registry {
@@ -15,11 +15,23 @@ pub fn all() -> Registry {
 }
 
 fn add_read(registry: &Registry) {
-    let _ = registry;
+    registry
+        .add(read::ReadFile)
+        .add(read::ListFiles)
+        .add(read::SearchFiles)
+        .add(read::ListCheckpoints)
+        .add(read::ReadCheckpoint)
+        .add(read::DiffCheckpoint);
 }
 
 fn add_vault(registry: &Registry) {
-    let _ = registry;
+    registry
+        .add(vault::GetFrontmatter)
+        .add(vault::SearchByTag)
+        .add(vault::GetLinkedNotes)
+        .add(vault::GetVaultStats)
+        .add(vault::GetDailyNote)
+        .add(vault::VaultHealthCheck);
 }
 
 pub(crate) fn add_edit(registry: &Registry) {
@@ -39,5 +51,5 @@ pub(crate) fn add_edit(registry: &Registry) {
 }
 
 fn add_agent(registry: &Registry) {
-    let _ = registry;
+    registry.add(agent::FindTool).add(agent::ReadResult);
 }
