@@ -73,7 +73,13 @@ impl Ways {
                 Times::new("plain: temp, fsync, rename, fsync folder"),
             ),
             command: road(vault, work, "command", Catalog::Without, "verger: road without a catalog")?,
-            server: road(vault, work, "server", Catalog::Watched, "verger: road, catalog loaded and watched")?,
+            server: road(
+                vault,
+                work,
+                "server",
+                Catalog::Watched,
+                "verger: road, catalog loaded and watched",
+            )?,
             git: (repository(vault, work)?, Times::new("git add + git commit")),
         };
         // What the copies left unwritten belongs to nobody's time.
@@ -255,7 +261,8 @@ fn repository(vault: &Path, work: &Work) -> Result<PathBuf> {
 }
 
 fn git(folder: &Path, words: &[&str]) -> Result<()> {
-    let status = Command::new("git").arg("-C").arg(folder).args(words).status().context("git is not installed")?;
+    let status =
+        Command::new("git").arg("-C").arg(folder).args(words).status().context("git is not installed")?;
     ensure!(status.success(), "git {words:?} failed");
     Ok(())
 }

@@ -3,7 +3,10 @@
 //! `cargo run --release -p verger-benches -- [commit|catalog|fresh|search|all] [--vault DIR] [--work DIR] [--rounds N]`.
 //! The vault is only read; what is changed are copies in the work folder, which should lie on a real disk. Without a
 //! vault a small one is made there. Deliberately not here: judgement. `RESULTS.md` says what the numbers mean.
-#![allow(clippy::disallowed_methods, reason = "a benchmark stands outside the fences: it makes vaults and starts git")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a benchmark stands outside the fences: it makes vaults and starts git"
+)]
 #![allow(clippy::print_stdout, reason = "the numbers are its output")]
 
 mod catalog;
@@ -75,7 +78,9 @@ fn settings(mut words: impl Iterator<Item = String>) -> Result<Settings> {
             "--rounds" => settings.rounds = value()?.parse().context("--rounds takes a number")?,
             // `cargo bench` says so to every bench.
             "--bench" => {}
-            word if word.starts_with("--") => bail!("`{word}` is not known; there are --vault, --work and --rounds"),
+            word if word.starts_with("--") => {
+                bail!("`{word}` is not known; there are --vault, --work and --rounds")
+            }
             word => settings.what = word.to_owned(),
         }
     }

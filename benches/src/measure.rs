@@ -51,7 +51,8 @@ impl Times {
     /// One line: how many times as long as the other took.
     pub fn against(&self, other: &Times) -> String {
         let ratio = |percent| {
-            self.percentile(percent).as_secs_f64() / other.percentile(percent).as_secs_f64().max(f64::MIN_POSITIVE)
+            self.percentile(percent).as_secs_f64()
+                / other.percentile(percent).as_secs_f64().max(f64::MIN_POSITIVE)
         };
         format!("{} / {}: p50 {:.2}x   p95 {:.2}x", self.name, other.name, ratio(50), ratio(95))
     }

@@ -29,7 +29,8 @@ impl Work {
     /// A copy of a vault.
     pub fn copy(&self, vault: &Path, name: &str) -> Result<PathBuf> {
         let place = self.folder(name);
-        copy_folder(vault, &place).with_context(|| format!("cannot copy the vault to {}", place.display()))?;
+        copy_folder(vault, &place)
+            .with_context(|| format!("cannot copy the vault to {}", place.display()))?;
         Ok(place)
     }
 

@@ -19,7 +19,11 @@ pub fn bench(vault: &Path, work: &Work) -> Result<()> {
     println!("\nsearch: a vault of {count} notes, files in the page cache, case ignored");
     let opened = Vault::open(vault, &work.folder("search-data"))?;
     let scope = Scope::default();
-    let grep = if Command::new("rg").arg("--version").stdout(Stdio::null()).status().is_ok() { "rg" } else { "grep" };
+    let grep = if Command::new("rg").arg("--version").stdout(Stdio::null()).status().is_ok() {
+        "rg"
+    } else {
+        "grep"
+    };
     for (kind, word) in [("rare", RARE), ("common", COMMON)] {
         let query = Query::new(Pattern::Literal(word.to_owned()));
         let view = opened.view(&scope);
