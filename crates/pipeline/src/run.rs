@@ -466,6 +466,10 @@ impl Road {
 
     /// Step 5: every path of the edit, and everything that a folder takes along.
     fn check_policy(&self, scope: &Scope, changes: &[Change]) -> Result<(), Refusal> {
+        // Nothing at all is written in this mode, not even what needs no leave of its own in the trash.
+        if let (true, Some(change)) = (scope.limits().read_only, changes.first()) {
+            self.check_path(scope, change.path())?;
+        }
         for path in written(changes) {
             self.check_path(scope, path)?;
         }
@@ -477,11 +481,14 @@ impl Road {
                         [from, to].into_iter().filter(|side| judged.contains(side)).collect();
                     self.check_contents(scope, from, &sides)?;
                 }
-                Change::RemoveFolder { path } => self.check_contents(scope, path, &[path])?,
+                Change::RemoveFolder { path } if !change.written().is_empty() => {
+                    self.check_contents(scope, path, &[path])?;
+                }
                 Change::Create { .. }
                 | Change::Replace { .. }
                 | Change::Delete { .. }
-                | Change::MakeFolder { .. } => {}
+                | Change::MakeFolder { .. }
+                | Change::RemoveFolder { .. } => {}
             }
         }
         Ok(())

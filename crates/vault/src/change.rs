@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use similar::TextDiff;
 
+use crate::moves::is_trash;
 use crate::path::VaultPath;
 
 /// A file's bytes, shared.
@@ -114,9 +115,14 @@ impl Change {
         }
     }
 
-    /// Every path that must be writable for this change.
+    /// Every path that must be writable for this change. The trash is Verger's own: what a delete put there, and the
+    /// folder if the first delete made it, goes again when the delete is taken back.
     pub fn written(&self) -> Vec<&VaultPath> {
         match self {
+            Change::Delete { path, .. } if is_trash(path) => Vec::new(),
+            Change::MakeFolder { path } | Change::RemoveFolder { path } if path.as_str() == ".trash" => {
+                Vec::new()
+            }
             // The word of a plan is not enough: only what does lie in the trash is left out.
             Change::Move { from, to, trash: Trash::Into } if is_in_trash(to) => vec![from],
             Change::Move { from, to, trash: Trash::OutOf } if is_in_trash(from) => vec![to],
@@ -192,9 +198,9 @@ impl Change {
     }
 }
 
-/// Whether a path lies in the vault's own trash.
-pub fn is_in_trash(path: &VaultPath) -> bool {
-    path.as_str().starts_with(".trash/")
+/// In the trash, and not the trash itself.
+fn is_in_trash(path: &VaultPath) -> bool {
+    is_trash(path) && path.as_str() != ".trash"
 }
 
 /// A real unified diff of two texts.

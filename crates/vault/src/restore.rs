@@ -7,10 +7,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::change::{Change, Stamp, Trash, is_in_trash};
+use crate::change::{Change, Stamp, Trash};
 use crate::disk::{Disk, LARGEST_FILE};
 use crate::error::{Error, Result};
 use crate::files::Kind;
+use crate::moves::is_trash;
 use crate::path::{VaultFolder, VaultPath};
 use crate::store::Store;
 use crate::store::blob::Hash;
@@ -25,6 +26,15 @@ pub enum Undo {
     File(String, VaultPath),
     /// Everything that a task did.
     Task(String),
+}
+
+impl Undo {
+    /// The checkpoint or task, as it was given.
+    fn name(&self) -> &str {
+        match self {
+            Undo::Call(id) | Undo::File(id, _) | Undo::Task(id) => id,
+        }
+    }
 }
 
 /// What to do about a file that was changed by somebody else since.
@@ -43,10 +53,12 @@ pub struct Restore {
     pub changes: Vec<Change>,
     /// The checkpoints that it takes back, newest first.
     pub of: Vec<String>,
+    /// What could not be moved back: it is gone (the trash was emptied) or its old place is taken.
+    pub lost: Vec<VaultPath>,
 }
 
-/// Plans a restore against what is on disk now.
-/// What would touch a file that `sees` does not see is refused without naming it.
+/// Plans a restore against what is on disk now. What touches a path that `sees` hides is not taken back: part of a
+/// commit would be neither the old state nor the new one.
 pub fn plan(
     disk: &Disk,
     store: &Store,
@@ -55,6 +67,8 @@ pub fn plan(
     sees: &dyn Fn(&VaultPath) -> bool,
 ) -> Result<Restore> {
     let chosen = choose(store, undo)?;
+    let sees_step = |step: &Step| sees_all(step, sees);
+    check_visible(undo, &chosen, &sees_step)?;
     let only = match undo {
         Undo::File(_, path) => Some(path),
         Undo::Call(_) | Undo::Task(_) => None,
@@ -67,6 +81,7 @@ pub fn plan(
         files: BTreeMap::new(),
         folders: BTreeMap::new(),
         conflicts: BTreeSet::new(),
+        lost: BTreeSet::new(),
     };
     let mut touched = false;
     for (_, steps) in &chosen {
@@ -85,22 +100,61 @@ pub fn plan(
         });
     }
     if picture.unseen {
-        return Err(Error::Checkpoint {
-            reason: "checkpoint_hidden",
-            message: "taking that back would touch files that may not be seen here".to_owned(),
-        });
+        return Err(forbidden(undo));
     }
     if !picture.conflicts.is_empty() {
         let names: Vec<String> = picture.conflicts.iter().map(|path| format!("`{path}`")).collect();
         return Err(Error::Edit {
             reason: "restore_conflict",
-            message: format!("changed by somebody else since: {}", names.join(", ")),
+            message: format!("changed again since: {}", names.join(", ")),
             hint: "look at the diff; repeat with force to take it back all the same (the newer text is checkpointed)"
                 .to_owned(),
             candidates: picture.conflicts.iter().map(ToString::to_string).collect(),
         });
     }
-    Ok(Restore { changes: picture.changes(store)?, of: chosen.into_iter().map(|(id, _)| id).collect() })
+    Ok(Restore {
+        changes: picture.changes(store)?,
+        of: chosen.into_iter().map(|(id, _)| id).collect(),
+        lost: picture.lost.into_iter().collect(),
+    })
+}
+
+/// One whose every step is hidden is simply not there.
+fn check_visible(undo: &Undo, chosen: &[(String, Vec<Step>)], sees: &dyn Fn(&Step) -> bool) -> Result<()> {
+    let steps = || {
+        chosen.iter().flat_map(|(_, steps)| steps).filter(|step| match undo {
+            Undo::File(_, path) => step.paths().contains(&path),
+            Undo::Call(_) | Undo::Task(_) => true,
+        })
+    };
+    if steps().all(sees) {
+        return Ok(());
+    }
+    Err(match steps().any(|step| sees(step) && !is_of_trash(step)) {
+        true => forbidden(undo),
+        false => Error::Checkpoint {
+            reason: "checkpoint_missing",
+            message: format!("there is no checkpoint `{}`", undo.name()),
+        },
+    })
+}
+
+/// Without naming what may not be read.
+fn forbidden(undo: &Undo) -> Error {
+    Error::Checkpoint {
+        reason: "checkpoint_forbidden",
+        message: format!("`{}` also touches files that may not be read here", undo.name()),
+    }
+}
+
+/// Whether all paths of a step may be seen. Where in the trash something lies is not the agent's choice.
+pub(crate) fn sees_all(step: &Step, sees: &dyn Fn(&VaultPath) -> bool) -> bool {
+    step.paths().into_iter().filter(|path| !is_trash(path)).all(sees)
+}
+
+/// Whether a step is only about the trash, so that it says nothing about what was done.
+pub(crate) fn is_of_trash(step: &Step) -> bool {
+    step.paths().into_iter().all(is_trash)
 }
 
 /// The commits to take back, newest first. Those that did not happen count for nothing.
@@ -142,8 +196,8 @@ fn choose(store: &Store, undo: &Undo) -> Result<Vec<(String, Vec<Step>)>> {
 enum Content {
     /// Nothing there.
     Nothing,
-    /// The very file that lies at this path on disk now.
-    Disk(VaultPath),
+    /// The very file that lies at this path on disk now, with these stored bytes in place of its own.
+    Disk(VaultPath, Option<Side>),
     /// These stored bytes.
     Blob(Side),
 }
@@ -157,13 +211,14 @@ struct Picture<'d> {
     files: BTreeMap<VaultPath, Content>,
     folders: BTreeMap<VaultPath, bool>,
     conflicts: BTreeSet<VaultPath>,
+    lost: BTreeSet<VaultPath>,
 }
 
 impl Picture<'_> {
     fn get(&self, path: &VaultPath) -> Result<Content> {
         match self.files.get(path) {
             Some(content) => Ok(content.clone()),
-            None if self.is_file(path)? => Ok(Content::Disk(path.clone())),
+            None if self.is_file(path)? => Ok(Content::Disk(path.clone(), None)),
             None => Ok(Content::Nothing),
         }
     }
@@ -179,24 +234,31 @@ impl Picture<'_> {
     fn hash(&self, content: &Content) -> Result<Option<Hash>> {
         match content {
             Content::Nothing => Ok(None),
-            Content::Blob(side) => Ok(Some(side.hash)),
-            Content::Disk(path) => {
-                let (bytes, _) = self.disk.read_up_to(path, LARGEST_FILE)?;
-                Ok(Some(Hash::of(&bytes)))
-            }
+            Content::Blob(side) | Content::Disk(_, Some(side)) => Ok(Some(side.hash)),
+            Content::Disk(path, None) => Ok(Some(Hash::of(&self.bytes(path)?))),
         }
     }
 
+    fn bytes(&self, path: &VaultPath) -> Result<Vec<u8>> {
+        self.disk.read_up_to(path, LARGEST_FILE).map(|(bytes, _)| bytes)
+    }
+
     fn take_back(&mut self, step: &Step) -> Result<()> {
-        self.unseen |= step.named().into_iter().any(|path| !(self.sees)(path));
         match step {
             Step::Write { path, before, after } => {
-                let now = self.hash(&self.get(path)?)?;
+                let there = self.get(path)?;
+                let now = self.hash(&there)?;
                 let is = |side: &Option<Side>| side.as_ref().map(|side| side.hash) == now;
                 if !is(after) && !is(before) {
                     self.conflict_at(path);
                 }
-                self.files.insert(path.clone(), before.clone().map_or(Content::Nothing, Content::Blob));
+                let content = match (before.clone(), there) {
+                    (None, _) => Content::Nothing,
+                    // A file that also moved goes back as itself, out of the trash too, and then gets its bytes.
+                    (Some(side), Content::Disk(origin, _)) => Content::Disk(origin, Some(side)),
+                    (Some(side), Content::Nothing | Content::Blob(_)) => Content::Blob(side),
+                };
+                self.files.insert(path.clone(), content);
             }
             Step::Move { from, to, size: Some(_), .. } => self.move_file(to, from)?,
             Step::Move { from, to, size: None, .. } => self.move_folder(to, from)?,
@@ -216,11 +278,13 @@ impl Picture<'_> {
             // Taken back already, or gone by another hand.
             if self.get(to)? == Content::Nothing {
                 self.conflict_at(from);
+                self.lost.insert(from.clone());
             }
             return Ok(());
         }
         if self.get(to)? != Content::Nothing {
             self.conflict_at(to);
+            self.lost.insert(from.clone());
             return Ok(());
         }
         self.files.insert(from.clone(), Content::Nothing);
@@ -280,7 +344,7 @@ impl Picture<'_> {
         let mut changes = Vec::new();
         let mut moved_away = BTreeSet::new();
         for (path, content) in &self.files {
-            if let Content::Disk(origin) = content
+            if let Content::Disk(origin, _) = content
                 && origin != path
                 && !self.is_file(path)?
             {
@@ -295,8 +359,15 @@ impl Picture<'_> {
         for (path, content) in &self.files {
             let occupied = self.is_file(path)? && !moved_away.contains(path);
             match content {
-                Content::Disk(origin) if origin == path || moved_away.contains(origin) => {}
-                Content::Disk(origin) => {
+                Content::Disk(origin, None) if origin == path || moved_away.contains(origin) => {}
+                Content::Disk(origin, Some(side)) if origin == path || moved_away.contains(origin) => {
+                    let after = store.log.blob(&side.hash)?;
+                    changes.extend(replaced(path, self.bytes(origin)?, after, side.stamp));
+                }
+                Content::Disk(_, Some(side)) => {
+                    changes.extend(self.put(path, store.log.blob(&side.hash)?, side.stamp, occupied)?);
+                }
+                Content::Disk(origin, None) => {
                     let (bytes, state) = self.disk.read_up_to(origin, LARGEST_FILE)?;
                     let stamp = Stamp { permissions: state.permissions, modified_ns: state.modified_ns };
                     changes.extend(self.put(path, bytes, Some(stamp), occupied)?);
@@ -305,8 +376,7 @@ impl Picture<'_> {
                     changes.extend(self.put(path, store.log.blob(&side.hash)?, side.stamp, occupied)?)
                 }
                 Content::Nothing if occupied => {
-                    let (before, _) = self.disk.read_up_to(path, LARGEST_FILE)?;
-                    changes.push(Change::Delete { path: path.clone(), before: before.into() });
+                    changes.push(Change::Delete { path: path.clone(), before: self.bytes(path)?.into() });
                 }
                 Content::Nothing => {}
             }
@@ -325,11 +395,7 @@ impl Picture<'_> {
         if !occupied {
             return Ok(Some(Change::Create { path: path.clone(), after: after.into(), stamp }));
         }
-        let (before, _) = self.disk.read_up_to(path, LARGEST_FILE)?;
-        if before == after {
-            return Ok(None);
-        }
-        Ok(Some(Change::Replace { path: path.clone(), before: before.into(), after: after.into(), stamp }))
+        Ok(replaced(path, self.bytes(path)?, after, stamp))
     }
 
     fn folder_changes(&self, changes: &mut Vec<Change>) -> Result<()> {
@@ -383,6 +449,11 @@ impl Picture<'_> {
     }
 }
 
+fn replaced(path: &VaultPath, before: Vec<u8>, after: Vec<u8>, stamp: Option<Stamp>) -> Option<Change> {
+    let (before, after) = (before.into(), after.into());
+    (before != after).then(|| Change::Replace { path: path.clone(), before, after, stamp })
+}
+
 /// The path that `file` has when `from` becomes `to`.
 fn below(file: &VaultPath, from: &VaultPath, to: &VaultPath) -> Result<VaultPath> {
     let rest = &file.as_str()[from.as_str().len() + 1..];
@@ -390,7 +461,7 @@ fn below(file: &VaultPath, from: &VaultPath, to: &VaultPath) -> Result<VaultPath
 }
 
 fn through_trash(from: &VaultPath, to: &VaultPath) -> Trash {
-    match (is_in_trash(from), is_in_trash(to)) {
+    match (is_trash(from), is_trash(to)) {
         (true, false) => Trash::OutOf,
         (false, true) => Trash::Into,
         _ => Trash::No,

@@ -126,6 +126,17 @@ impl Vault {
             .collect()
     }
 
+    /// Drops checkpoints once there is enough to drop: a fifth over the size, or a day over the age.
+    pub fn collect_if_due(&self, retention: Retention, now_ms: i64) -> Result<Option<Collected>> {
+        const DAY_MS: i64 = 24 * 3_600 * 1_000;
+        let store = self.store();
+        let oldest = store.log.entries().first().map_or(now_ms, |entry| entry.checkpoint.time_ms);
+        let too_old = now_ms.saturating_sub(oldest) > retention.age_ms.saturating_add(DAY_MS);
+        let too_large = store.log.length()? > retention.bytes.saturating_add(retention.bytes / 5);
+        drop(store);
+        if too_old || too_large { self.collect(retention, now_ms).map(Some) } else { Ok(None) }
+    }
+
     /// Drops checkpoints that are too old or too many.
     pub fn collect(&self, retention: Retention, now_ms: i64) -> Result<Collected> {
         gc::collect(&mut self.store(), retention, now_ms)

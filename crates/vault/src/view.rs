@@ -12,7 +12,7 @@ use crate::health::{self, Finding};
 use crate::path::{VaultFolder, VaultPath};
 use crate::periodic;
 use crate::policy::Scope;
-use crate::restore::{self, Conflict, Restore, Undo};
+use crate::restore::{self, Conflict, Restore, Undo, is_of_trash};
 use crate::search::{self, Found, Query};
 use crate::store::log::LogEntry;
 use crate::store::record::{Ending, Step};
@@ -101,7 +101,7 @@ impl<'v> View<'v> {
             Lookup::Several(paths) => Err(Error::Edit {
                 reason: "ambiguous_path",
                 message: format!("`{path}` could be several files"),
-                hint: "use one of the exact paths".to_owned(),
+                hint: format!("use one of the exact paths: {}", some_of(&paths)),
                 candidates: paths.iter().map(ToString::to_string).collect(),
             }),
             Lookup::None => Err(Error::Missing { path: path.clone(), near: self.near(path) }),
@@ -111,24 +111,29 @@ impl<'v> View<'v> {
     /// Everything in a folder, sorted by path; all below it, or only what lies directly in it.
     pub fn list(&self, folder: &VaultFolder, depth: Depth) -> Result<Vec<Entry>> {
         if let Some(path) = folder.path() {
-            match self.look(path)? {
-                Some(Entry { kind: Kind::Folder, .. }) => {}
-                Some(_) => return Err(Error::NotAFolder { path: path.clone() }),
-                None if self.scope.may_enter(path) && self.vault.disk().look(path)?.is_some() => {}
+            if !self.scope.may_enter(path) {
+                self.scope.check_read(path).map_err(|error| self.with_suggestions(error))?;
+            }
+            match self.vault.disk().look(path)?.map(|(kind, _)| kind) {
+                Some(Kind::Folder) => {}
+                Some(Kind::File) => return Err(Error::NotAFolder { path: path.clone() }),
                 None => return Err(Error::Missing { path: path.clone(), near: self.near(path) }),
             }
         }
         let mut entries = Vec::new();
-        self.vault.disk().walk_in(folder, &mut |entry| {
-            let direct = depth == Depth::All || entry.path.parent() == *folder;
+        let mut take = |entry: Entry| {
             let seen = match entry.kind {
                 Kind::File => self.scope.may_read(&entry.path),
                 Kind::Folder => self.scope.may_enter(&entry.path),
             };
-            if direct && seen {
+            if seen {
                 entries.push(entry);
             }
-        })?;
+        };
+        match depth {
+            Depth::All => self.vault.disk().walk_in(folder, &mut take)?,
+            Depth::One => self.vault.disk().list(folder, &mut take)?,
+        }
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(entries)
     }
@@ -177,13 +182,12 @@ impl<'v> View<'v> {
     pub fn checkpoint(&self, id: &str) -> Result<CheckpointInfo> {
         let mut store = self.vault.store();
         store.log.catch_up()?;
-        let entry = store.log.find(id)?;
-        self.shown(entry).ok_or_else(|| missing_checkpoint(id))
+        // Only among what may be seen: a hidden checkpoint is no rival for a prefix.
+        store.log.find_among(id, |entry| self.shown(entry))
     }
 
     /// A file's bytes before and after a checkpoint; `None` where it did not exist.
     pub fn checkpoint_file(&self, id: &str, path: &VaultPath) -> Result<BothSides> {
-        self.scope.check_read(path)?;
         let info = self.checkpoint(id)?;
         let store = self.vault.store();
         for step in &info.steps {
@@ -206,14 +210,6 @@ impl<'v> View<'v> {
     pub fn plan_restore(&self, undo: &Undo, conflict: Conflict) -> Result<Restore> {
         let mut store = self.vault.store();
         store.log.catch_up()?;
-        if let Undo::File(_, path) = undo {
-            self.scope.check_read(path)?;
-        }
-        if let Undo::Call(id) | Undo::File(id, _) = undo
-            && self.shown(store.log.find(id)?).is_none()
-        {
-            return Err(missing_checkpoint(id));
-        }
         restore::plan(self.vault.disk(), &store, undo, conflict, &|path| self.scope.may_read(path))
     }
 
@@ -254,12 +250,14 @@ impl<'v> View<'v> {
         }
     }
 
+    fn sees(&self, step: &Step) -> bool {
+        restore::sees_all(step, &|path| self.scope.may_read(path))
+    }
+
     fn shown(&self, entry: &LogEntry) -> Option<CheckpointInfo> {
         let checkpoint = &entry.checkpoint;
-        let may = |path: &&VaultPath| self.scope.may_read(path);
-        let steps: Vec<Step> =
-            checkpoint.steps.iter().filter(|step| step.named().iter().all(may)).cloned().collect();
-        if steps.is_empty() {
+        let steps: Vec<Step> = checkpoint.steps.iter().filter(|step| self.sees(step)).cloned().collect();
+        if steps.iter().all(is_of_trash) {
             return None;
         }
         Some(CheckpointInfo {
@@ -282,10 +280,6 @@ impl<'v> View<'v> {
     }
 }
 
-fn missing_checkpoint(id: &str) -> Error {
-    Error::Checkpoint { reason: "checkpoint_missing", message: format!("there is no checkpoint `{id}`") }
-}
-
 fn odd_name_in(folder: &VaultPath) -> Error {
     Error::Edit {
         reason: "folder_unclear",
@@ -295,6 +289,12 @@ fn odd_name_in(folder: &VaultPath) -> Error {
         hint: "give that file an ordinary name by another program first".to_owned(),
         candidates: Vec::new(),
     }
+}
+
+fn some_of(paths: &[VaultPath]) -> String {
+    let shown: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
+    let more = if paths.len() > 5 { format!(" and {} more", paths.len() - 5) } else { String::new() };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// How far a listing goes.
