@@ -56,6 +56,12 @@ pub fn commit(disk: &Disk, store: &mut Store, commit: &Commit<'_>) -> Result<Rec
     let lock = store.lock_handle()?;
     let _held = store::hold(&lock)?;
     store.log.catch_up()?;
+    if store.log.knows(&commit.id) {
+        return Err(Error::Checkpoint {
+            reason: "checkpoint_exists",
+            message: format!("there is a checkpoint {} already", commit.id),
+        });
+    }
     recover::finish_interrupted(disk, store)?;
     let work = compare(disk, commit.changes)?;
     let stage = recover::stage(disk, store)?;

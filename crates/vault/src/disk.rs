@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::{Entry, Files, Kind, Stat};
-use crate::path::{VaultFolder, VaultPath};
+use crate::path::{PathError, VaultFolder, VaultPath};
 
 /// The largest file that is read into memory.
 pub const LARGEST_FILE: u64 = 256 * 1024 * 1024;
@@ -147,7 +147,12 @@ impl Disk {
         names
             .map(|entry| {
                 let name = entry.file_name().to_string_lossy().into_owned();
-                path.join(&name).map_err(|error| Error::Path { text: name, error })
+                let child = path.join(&name).map_err(|error| Error::Path { text: name.clone(), error })?;
+                // A name that is no UTF-8, or holds a back slash, would be taken for another file.
+                if child.name().as_bytes() != entry.file_name().to_bytes() {
+                    return Err(Error::Path { text: name, error: PathError::Control });
+                }
+                Ok(child)
             })
             .collect()
     }
@@ -193,7 +198,8 @@ impl Disk {
         let fd = fs::openat(
             &stage.folder,
             name,
-            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            // Whatever took the file's place meanwhile: a pipe must not hang us with the lock held.
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC,
             Mode::empty(),
         )?;
         let mut bytes = Vec::new();

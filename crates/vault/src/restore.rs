@@ -7,11 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::change::{Change, Stamp, Trash};
+use crate::change::{Change, Stamp, Trash, is_in_trash};
 use crate::disk::{Disk, LARGEST_FILE};
 use crate::error::{Error, Result};
 use crate::files::Kind;
-use crate::moves::is_trash;
 use crate::path::{VaultFolder, VaultPath};
 use crate::store::Store;
 use crate::store::blob::Hash;
@@ -55,7 +54,7 @@ pub fn plan(
     store: &Store,
     undo: &Undo,
     conflict: Conflict,
-    sees: &dyn Fn(&Step) -> bool,
+    sees: &dyn Fn(&VaultPath) -> bool,
 ) -> Result<Restore> {
     let chosen = choose(store, undo)?;
     check_visible(undo, &chosen, sees)?;
@@ -66,6 +65,8 @@ pub fn plan(
     let mut picture = Picture {
         disk,
         conflict,
+        sees,
+        unseen: false,
         files: BTreeMap::new(),
         folders: BTreeMap::new(),
         conflicts: BTreeSet::new(),
@@ -87,6 +88,12 @@ pub fn plan(
             message: format!("that checkpoint does not touch `{path}`"),
         });
     }
+    if picture.unseen {
+        return Err(Error::Checkpoint {
+            reason: "checkpoint_hidden",
+            message: "taking that back would touch files that may not be seen here".to_owned(),
+        });
+    }
     if !picture.conflicts.is_empty() {
         let names: Vec<String> = picture.conflicts.iter().map(|path| format!("`{path}`")).collect();
         return Err(Error::Edit {
@@ -105,7 +112,12 @@ pub fn plan(
 }
 
 /// One whose every step is hidden is simply not there.
-fn check_visible(undo: &Undo, chosen: &[(String, Vec<Step>)], sees: &dyn Fn(&Step) -> bool) -> Result<()> {
+fn check_visible(
+    undo: &Undo,
+    chosen: &[(String, Vec<Step>)],
+    sees: &dyn Fn(&VaultPath) -> bool,
+) -> Result<()> {
+    let sees = |step: &Step| step.named().into_iter().all(sees);
     let steps = || {
         chosen.iter().flat_map(|(_, steps)| steps).filter(|step| match undo {
             Undo::File(_, path) => step.paths().contains(&path),
@@ -132,7 +144,7 @@ fn check_visible(undo: &Undo, chosen: &[(String, Vec<Step>)], sees: &dyn Fn(&Ste
 
 /// Whether a step is only about the trash, so that it says nothing about what was done.
 pub(crate) fn is_of_trash(step: &Step) -> bool {
-    step.paths().into_iter().all(is_trash)
+    step.paths().into_iter().all(is_in_trash)
 }
 
 /// The commits to take back, newest first. Those that did not happen count for nothing.
@@ -184,6 +196,8 @@ enum Content {
 struct Picture<'d> {
     disk: &'d Disk,
     conflict: Conflict,
+    sees: &'d dyn Fn(&VaultPath) -> bool,
+    unseen: bool,
     files: BTreeMap<VaultPath, Content>,
     folders: BTreeMap<VaultPath, bool>,
     conflicts: BTreeSet<VaultPath>,
@@ -220,6 +234,7 @@ impl Picture<'_> {
     }
 
     fn take_back(&mut self, step: &Step) -> Result<()> {
+        self.unseen |= step.named().into_iter().any(|path| !(self.sees)(path));
         match step {
             Step::Write { path, before, after } => {
                 let there = self.get(path)?;
@@ -294,7 +309,9 @@ impl Picture<'_> {
         }
         for file in files {
             if self.get(&file)? != Content::Nothing {
-                self.move_file(&file, &below(&file, from, to)?)?;
+                let target = below(&file, from, to)?;
+                self.unseen |= !(self.sees)(&file) || !(self.sees)(&target);
+                self.move_file(&file, &target)?;
             }
         }
         for folder in folders {
@@ -414,7 +431,12 @@ impl Picture<'_> {
                 _ => false,
             })
         };
-        Ok(self.disk.children(folder)?.iter().all(leaves))
+        match self.disk.children(folder) {
+            Ok(children) => Ok(children.iter().all(leaves)),
+            // A name that has no path is not among those that leave.
+            Err(Error::Path { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -430,7 +452,7 @@ fn below(file: &VaultPath, from: &VaultPath, to: &VaultPath) -> Result<VaultPath
 }
 
 fn through_trash(from: &VaultPath, to: &VaultPath) -> Trash {
-    match (is_trash(from), is_trash(to)) {
+    match (is_in_trash(from), is_in_trash(to)) {
         (true, false) => Trash::OutOf,
         (false, true) => Trash::Into,
         _ => Trash::No,

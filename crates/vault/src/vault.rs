@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::catalog::Live;
 use crate::commit::{self, Commit, Receipt};
-use crate::disk::Disk;
+use crate::disk::{Disk, Stage};
 use crate::error::{Error, Result};
 use crate::path::VaultPath;
 use crate::policy::{IGNORE_FILES, PROTECT_FILES, Rules, Scope};
@@ -165,7 +165,10 @@ impl Vault {
 fn recover_now(disk: &Disk, store: &mut Store) -> Result<Vec<(String, Ending)>> {
     let interrupted = store.log.entries().last().is_some_and(|entry| entry.ending.is_none());
     let stage = recover::stage(disk, store)?;
-    if store.log.damage().is_some() || !(interrupted || stage.has_leftovers()) {
+    // Where a rename from the stage into the vault was refused, files were staged in the vault itself.
+    let in_vault = Stage::in_vault(disk)?;
+    let leftovers = stage.has_leftovers() || in_vault.has_leftovers();
+    if store.log.damage().is_some() || !(interrupted || leftovers) {
         return Ok(Vec::new());
     }
     let lock = store.lock_handle()?;
@@ -173,12 +176,13 @@ fn recover_now(disk: &Disk, store: &mut Store) -> Result<Vec<(String, Ending)>> 
     store.log.catch_up()?;
     let ended = recover::finish_interrupted(disk, store)?;
     stage.sweep();
+    in_vault.sweep();
     Ok(ended)
 }
 
 /// Our data in the vault would be synced, indexed and offered to models.
 fn refuse_inside(root: &Path, data: &Path) -> Result<()> {
-    if data.starts_with(root) {
+    if store::lies_in(data, root) {
         return Err(Error::io(
             format!("the data folder {} lies inside the vault", data.display()),
             std::io::Error::other("choose a folder outside of it"),

@@ -9,7 +9,6 @@ use crate::disk::LARGEST_FILE;
 use crate::error::{Error, Result};
 use crate::files::{Entry, Files, Kind};
 use crate::health::{self, Finding};
-use crate::moves::is_trash;
 use crate::path::{VaultFolder, VaultPath};
 use crate::periodic;
 use crate::policy::Scope;
@@ -160,9 +159,13 @@ impl<'v> View<'v> {
         periodic::Settings::read(&|name| self.machinery_text(name))
     }
 
-    /// The text of a template or settings file by its path, for planning.
+    /// The text of a settings file of the editor, or of a template that may be read: for planning.
     pub fn machinery_text(&self, name: &str) -> Option<String> {
         let path = VaultPath::parse(name).ok()?;
+        let settings = path.as_str().starts_with(".obsidian/") && path.extension() == Some("json");
+        if !settings && !self.scope.may_read(&path) {
+            return None;
+        }
         let (bytes, _) = self.vault.disk().read_up_to(&path, LARGEST_FILE).ok()?;
         String::from_utf8(bytes).ok()
     }
@@ -207,7 +210,8 @@ impl<'v> View<'v> {
     pub fn plan_restore(&self, undo: &Undo, conflict: Conflict) -> Result<Restore> {
         let mut store = self.vault.store();
         store.log.catch_up()?;
-        restore::plan(self.vault.disk(), &store, undo, conflict, &|step| self.sees(step))
+        let seen = restore::plan(self.vault.disk(), &store, undo, conflict, &|path| self.scope.may_read(path));
+        seen.map_err(|error| self.with_suggestions(error))
     }
 
     /// Paths that look like this one.
@@ -215,35 +219,43 @@ impl<'v> View<'v> {
         self.catalog().map(|catalog| catalog.near(path)).unwrap_or_default()
     }
 
-    /// Everything below a folder, hidden names included, and whether it is a file: for moves and deletes of folders.
+    /// Everything below a folder, hidden names included; nothing below a file. For the policy on moves and deletes of
+    /// folders, not to be shown.
     pub fn contents(&self, folder: &VaultPath) -> Result<Vec<VaultPath>> {
+        let disk = self.vault.disk();
         let mut all = Vec::new();
         let mut waiting = vec![folder.clone()];
-        while let Some(folder) = waiting.pop() {
-            for child in self.vault.disk().children(&folder)? {
-                if let Some((Kind::Folder, _)) = self.vault.disk().look(&child)? {
-                    waiting.push(child.clone());
-                }
-                all.push(child);
+        while let Some(at) = waiting.pop() {
+            match disk.look(&at) {
+                Ok(Some((Kind::Folder, _))) => {}
+                Ok(_) | Err(Error::Symlink { .. } | Error::Special { .. }) => continue,
+                Err(error) => return Err(error),
             }
+            let children = disk.children(&at).map_err(|error| match error {
+                Error::Path { .. } => odd_name_in(folder),
+                other => other,
+            })?;
+            waiting.extend(children.iter().cloned());
+            all.extend(children);
         }
         all.sort();
         Ok(all)
     }
 
-    /// Whether nothing lies at a path, seen or not: for names that Verger itself chooses.
+    /// Whether nothing lies at a path, seen or not: to choose a name in the trash.
     pub(crate) fn is_free(&self, path: &VaultPath) -> Result<bool> {
-        Ok(self.vault.disk().look(path)?.is_none())
-    }
-
-    /// Whether all paths of a step may be read. Where in the trash something lies is not the agent's choice.
-    fn sees(&self, step: &Step) -> bool {
-        step.paths().into_iter().filter(|path| !is_trash(path)).all(|path| self.scope.may_read(path))
+        match self.vault.disk().look(path) {
+            Ok(found) => Ok(found.is_none()),
+            Err(Error::Symlink { .. } | Error::Special { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     fn shown(&self, entry: &LogEntry) -> Option<CheckpointInfo> {
         let checkpoint = &entry.checkpoint;
-        let steps: Vec<Step> = checkpoint.steps.iter().filter(|step| self.sees(step)).cloned().collect();
+        let may = |path: &&VaultPath| self.scope.may_read(path);
+        let steps: Vec<Step> =
+            checkpoint.steps.iter().filter(|step| step.named().iter().all(may)).cloned().collect();
         if steps.iter().all(is_of_trash) {
             return None;
         }
@@ -271,6 +283,17 @@ fn some_of(paths: &[VaultPath]) -> String {
     let shown: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
     let more = if paths.len() > 5 { format!(" and {} more", paths.len() - 5) } else { String::new() };
     format!("{}{more}", shown.join(", "))
+}
+
+fn odd_name_in(folder: &VaultPath) -> Error {
+    Error::Edit {
+        reason: "folder_unclear",
+        message: format!(
+            "`{folder}` holds a file whose name cannot be told, so nobody can say whether it may be touched"
+        ),
+        hint: "give that file an ordinary name by another program first".to_owned(),
+        candidates: Vec::new(),
+    }
 }
 
 /// How far a listing goes.

@@ -112,7 +112,7 @@ fn write_fresh(fresh: &Path, log: &Log, entries: &[LogEntry]) -> Result<()> {
         let mut checkpoint = entry.checkpoint.clone();
         let mut bytes = Vec::new();
         checkpoint.blobs.clear();
-        for hash in hashes(&checkpoint.steps) {
+        for hash in needed(entry) {
             if written.insert(hash) {
                 let content = log.blob(&hash)?;
                 let (packing, packed) = blob::pack(&content);
@@ -128,6 +128,11 @@ fn write_fresh(fresh: &Path, log: &Log, entries: &[LogEntry]) -> Result<()> {
         }
     }
     file.sync_all().map_err(cannot)
+}
+
+/// The stored files without which an entry is of no use; one that never took effect needs none.
+fn needed(entry: &LogEntry) -> Vec<Hash> {
+    if entry.ending == Some(Ending::Undone) { Vec::new() } else { hashes(&entry.checkpoint.steps) }
 }
 
 fn hashes(steps: &[Step]) -> Vec<Hash> {
@@ -183,7 +188,7 @@ pub fn verify(store: &mut Store, read_data: ReadData) -> Result<Report> {
                 entry.checkpoint.id
             ));
         }
-        for hash in hashes(&entry.checkpoint.steps) {
+        for hash in needed(entry) {
             if !seen.insert(hash) {
                 continue;
             }
