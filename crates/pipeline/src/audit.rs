@@ -4,6 +4,7 @@
 //! The line of an edit is also kept in the checkpoint's record, which is on disk before the vault changes: a process
 //! that dies between the commit and this file loses nothing, the next start writes the line ([`Audit::catch_up`]).
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -124,10 +125,10 @@ impl Audit {
 
     /// Writes the lines of commits whose process died before it could. Returns how many.
     pub fn catch_up(&self, commits: impl Iterator<Item = (String, Value)>) -> Result<usize, Refusal> {
-        let missing: Vec<(String, Value)> = {
-            let text = self.recent()?;
-            commits.filter(|(id, _)| !text.contains(&format!("\"checkpoint\":\"{id}\""))).collect()
-        };
+        let text = self.recent()?;
+        let written: HashSet<&str> =
+            text.split("\"checkpoint\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let missing: Vec<(String, Value)> = commits.filter(|(id, _)| !written.contains(id.as_str())).collect();
         let mut count = 0;
         for (_, note) in missing {
             if let Ok(entry) = serde_json::from_value::<Entry>(note) {

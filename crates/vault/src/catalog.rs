@@ -19,7 +19,7 @@ mod tags;
 mod update;
 mod visible;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 pub use find::Lookup;
 pub use graph::{Backlink, Leads, Outgoing};
@@ -48,7 +48,8 @@ use keys::{Id, KeyIndex, name_key};
 pub struct Catalog {
     slots: Vec<Option<FileInfo>>,
     free: Vec<Id>,
-    ids: BTreeMap<VaultPath, Id>,
+    /// The ids of all files in path order. A sorted list, because a tree by path would hold every path a second time.
+    order: Vec<Id>,
     folders: BTreeSet<VaultPath>,
     /// Files by their own name.
     names: KeyIndex,
@@ -79,7 +80,11 @@ impl Catalog {
         // Not by way of an `Update`: a first build would hold every file twice.
         let found = update::Found::whole_vault(self, files)?;
         self.forget(&found);
-        found.load(files, |info| self.put(info));
+        if self.order.is_empty() {
+            self.fill(&found, files);
+        } else {
+            found.load(files, |info| self.put(info));
+        }
         self.finish();
         Ok(())
     }
@@ -101,12 +106,12 @@ impl Catalog {
 
     /// The file at exactly this path.
     pub fn get(&self, path: &VaultPath, visible: Visible<'_>) -> Option<&FileInfo> {
-        self.at(*self.ids.get(path)?).filter(|info| visible.sees(&info.path))
+        self.known(path).filter(|info| visible.sees(&info.path))
     }
 
     /// All files, in path order.
     pub fn files<'a>(&'a self, visible: Visible<'_>) -> impl Iterator<Item = &'a FileInfo> {
-        self.ids.values().filter_map(|id| self.at(*id)).filter(move |info| visible.sees(&info.path))
+        self.order.iter().filter_map(|id| self.at(*id)).filter(move |info| visible.sees(&info.path))
     }
 
     /// All notes, in path order.
@@ -122,10 +127,10 @@ impl Catalog {
     ) -> Box<dyn Iterator<Item = &'a FileInfo> + 'q> {
         let Some(start) = folder.path() else { return Box::new(self.files(visible)) };
         // Sorted by bytes: `a.md` and `a-b/` lie between `a` and `a/x`, so the range ends where names stop to start so.
-        let starts = move |path: &VaultPath| path.as_str().starts_with(start.as_str());
-        let range = self.ids.range(start.clone()..).take_while(move |(path, _)| starts(path));
-        let inside = range.filter(move |(path, _)| path.is_in(folder)).filter_map(|(_, id)| self.at(*id));
-        Box::new(inside.filter(move |info| visible.sees(&info.path)))
+        let first = self.place(start).unwrap_or_else(|place| place);
+        let range = self.order[first..].iter().filter_map(|id| self.at(*id));
+        let range = range.take_while(move |info| info.path.as_str().starts_with(start.as_str()));
+        Box::new(range.filter(move |info| info.path.is_in(folder) && visible.sees(&info.path)))
     }
 
     /// All folders, in path order.
@@ -142,32 +147,72 @@ impl Catalog {
         self.slots.get(id as usize)?.as_ref()
     }
 
+    /// Where the path stands in the order, or where it would.
+    fn place(&self, path: &VaultPath) -> std::result::Result<usize, usize> {
+        self.order.binary_search_by(|id| self.at(*id).map(|info| &info.path).cmp(&Some(path)))
+    }
+
+    fn known(&self, path: &VaultPath) -> Option<&FileInfo> {
+        self.at(self.order[self.place(path).ok()?])
+    }
+
     fn forget(&mut self, found: &update::Found) {
-        found.gone.iter().for_each(|path| self.remove(path));
+        let gone = found.gone.iter().filter_map(|path| self.place(path).ok());
+        let gone: Vec<Id> = gone.map(|place| self.order[place]).collect();
+        gone.iter().for_each(|id| self.clear(*id));
+        if !gone.is_empty() {
+            let slots = &self.slots;
+            self.order.retain(|id| slots[*id as usize].is_some());
+        }
         found.gone_folders.iter().for_each(|path| {
             self.folders.remove(path);
         });
         self.folders.extend(found.folders.iter().cloned());
     }
 
-    fn put(&mut self, mut info: FileInfo) {
-        self.remove(&info.path);
-        info.share(&mut self.interner);
-        let id = match self.free.pop() {
-            Some(id) => id,
-            None => {
-                self.slots.push(None);
-                (self.slots.len() - 1) as Id
-            }
-        };
-        self.names.insert(name_key(info.path.as_str()), id);
-        link_keys(&info).into_iter().for_each(|key| self.linking.insert(key, id));
-        self.ids.insert(info.path.clone(), id);
-        self.slots[id as usize] = Some(info);
+    /// Takes in the first files of all: sorted once, and lying in memory as they are asked for.
+    fn fill(&mut self, found: &update::Found, files: &dyn Files) {
+        let mut infos = Vec::with_capacity(found.fresh.len());
+        found.load(files, |mut info| {
+            info.share(&mut self.interner);
+            infos.push(info);
+        });
+        infos.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        infos.dedup_by(|a, b| a.path == b.path);
+        self.order = (0..infos.len() as Id).collect();
+        self.free.clear();
+        infos.iter().zip(0..).for_each(|(info, id)| self.index(info, id));
+        self.slots = infos.into_iter().map(Some).collect();
     }
 
-    fn remove(&mut self, path: &VaultPath) {
-        let Some(id) = self.ids.remove(path) else { return };
+    fn put(&mut self, mut info: FileInfo) {
+        info.share(&mut self.interner);
+        let id = match self.place(&info.path) {
+            Ok(place) => {
+                let id = self.order[place];
+                self.clear(id);
+                self.free.pop().unwrap_or(id)
+            }
+            Err(place) => {
+                let id = self.free.pop().unwrap_or(self.slots.len() as Id);
+                self.order.insert(place, id);
+                id
+            }
+        };
+        self.index(&info, id);
+        match self.slots.get_mut(id as usize) {
+            Some(slot) => *slot = Some(info),
+            None => self.slots.push(Some(info)),
+        }
+    }
+
+    fn index(&mut self, info: &FileInfo, id: Id) {
+        self.names.insert(name_key(info.path.as_str()), id);
+        link_keys(info).into_iter().for_each(|key| self.linking.insert(key, id));
+    }
+
+    /// Empties a slot; the order still names it.
+    fn clear(&mut self, id: Id) {
         let Some(info) = self.slots.get_mut(id as usize).and_then(Option::take) else { return };
         self.names.remove(name_key(info.path.as_str()), id);
         link_keys(&info).into_iter().for_each(|key| self.linking.remove(key, id));

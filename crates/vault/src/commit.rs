@@ -107,6 +107,7 @@ fn compare(disk: &Disk, changes: &[Change]) -> Result<Work> {
             _ => None,
         })
         .collect();
+    work.moves = order_moves(disk, moves.clone())?;
     for change in changes {
         match change {
             Change::MakeFolder { path } => {
@@ -152,7 +153,6 @@ fn compare(disk: &Disk, changes: &[Change]) -> Result<Work> {
             Change::RemoveFolder { path } => work.removals.push(path.clone()),
         }
     }
-    work.moves = order_moves(disk, moves)?;
     // Deepest first, so that a tree of empty folders can go in one commit.
     work.removals.sort_by_key(|path| std::cmp::Reverse(path.segments().count()));
     Ok(work)

@@ -4,7 +4,7 @@
 //! Called by `commit.rs` (which decides what is written and when) and by `Vault` for reading. Deliberately not
 //! here: what may be read or written (policy), what a change means (plans), how to take it back (store).
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -444,15 +444,22 @@ impl Stage {
         fs::unlinkat(&self.folder, name, AtFlags::empty()).ok();
     }
 
-    /// Removes everything that an interrupted commit left, by our own prefix.
+    /// Whether an interrupted commit left something.
+    pub(crate) fn has_leftovers(&self) -> bool {
+        !self.leftovers().is_empty()
+    }
+
+    /// Removes what interrupted commits left. With the lock held, nothing of ours in here is in use.
     pub(crate) fn sweep(&self) {
-        let Ok(entries) = fs::Dir::read_from(&self.folder) else { return };
-        for entry in entries.flatten() {
-            if entry.file_name().to_bytes().starts_with(STAGED_PREFIX.as_bytes()) {
-                fs::unlinkat(&self.folder, OsStr::from_bytes(entry.file_name().to_bytes()), AtFlags::empty())
-                    .ok();
-            }
+        for name in self.leftovers() {
+            fs::unlinkat(&self.folder, name.as_os_str(), AtFlags::empty()).ok();
         }
+    }
+
+    fn leftovers(&self) -> Vec<OsString> {
+        let Ok(entries) = fs::Dir::read_from(&self.folder) else { return Vec::new() };
+        let names = entries.flatten().map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
+        names.filter(|name| name.as_bytes().starts_with(STAGED_PREFIX.as_bytes())).collect()
     }
 }
 
@@ -499,7 +506,7 @@ fn rename_to_nothing(
 fn state(stat: &fs::Stat) -> State {
     State {
         size: u64::try_from(stat.st_size).unwrap_or(0),
-        modified_ns: stat.st_mtime as i64 * 1_000_000_000 + stat.st_mtime_nsec as i64,
+        modified_ns: stat.st_mtime * 1_000_000_000 + i64::try_from(stat.st_mtime_nsec).unwrap_or(0),
         inode: stat.st_ino,
         permissions: stat.st_mode & 0o7777,
     }

@@ -147,7 +147,9 @@ fn patterns(files: &[(&str, String)]) -> Result<Gitignore> {
     builder.case_insensitive(true).map_err(|error| damaged("(all)", error))?;
     for (file, text) in files {
         for line in text.lines() {
-            builder.add_line(None, line).map_err(|error| damaged(file, error))?;
+            // Braces are literal in gitignore files; the matcher would take them for alternatives.
+            let line = line.replace('{', "\\{").replace('}', "\\}");
+            builder.add_line(None, &line).map_err(|error| damaged(file, error))?;
         }
     }
     builder.build().map_err(|error| damaged(files.first().map_or("", |file| file.0), error))
@@ -302,6 +304,8 @@ mod tests {
             ("*.md\n!keep.md", "keep.md", false),
             ("*.md\n!keep.md", "x.md", true),
             ("# comment", "comment", false),
+            ("{a,b}.md", "a.md", false),
+            ("{a,b}.md", "{a,b}.md", true),
             ("e\u{301}/", "é/x.md", false),
             ("é/", "e\u{301}/x.md", true),
         ] {

@@ -33,7 +33,6 @@ pub fn finish_interrupted(disk: &Disk, store: &mut Store) -> Result<Vec<(String,
         store.log.append(Record::End { id: checkpoint.id.clone(), ending }, &[])?;
         ended.push((checkpoint.id, ending));
     }
-    stage.sweep();
     Ok(ended)
 }
 

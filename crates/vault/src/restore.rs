@@ -8,12 +8,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::change::{Change, Stamp, Trash};
-use crate::disk::Disk;
+use crate::disk::{Disk, LARGEST_FILE};
 use crate::error::{Error, Result};
-use crate::path::VaultPath;
+use crate::files::Kind;
+use crate::path::{VaultFolder, VaultPath};
 use crate::store::Store;
 use crate::store::blob::Hash;
-use crate::store::record::{Ending, Side, Step, TrashMark};
+use crate::store::record::{Ending, Side, Step};
 
 /// What to take back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,45 +127,36 @@ fn choose(store: &Store, undo: &Undo) -> Result<Vec<(String, Vec<Step>)>> {
 enum Content {
     /// Nothing there.
     Nothing,
-    /// The very file (or folder) that lies at this path on disk now.
+    /// The very file that lies at this path on disk now.
     Disk(VaultPath),
     /// These stored bytes.
     Blob(Side),
 }
 
+/// The vault as it would be: what differs from the disk. Folders that move are taken apart into their files.
 struct Picture<'d> {
     disk: &'d Disk,
     conflict: Conflict,
-    files: BTreeMap<VaultPath, (Content, Trash)>,
+    files: BTreeMap<VaultPath, Content>,
     folders: BTreeMap<VaultPath, bool>,
     conflicts: BTreeSet<VaultPath>,
 }
 
 impl Picture<'_> {
     fn get(&self, path: &VaultPath) -> Result<Content> {
-        if let Some((content, _)) = self.files.get(path) {
-            return Ok(content.clone());
+        match self.files.get(path) {
+            Some(content) => Ok(content.clone()),
+            None if self.is_file(path)? => Ok(Content::Disk(path.clone())),
+            None => Ok(Content::Nothing),
         }
-        // A folder that moved takes along what is in it.
-        for (folder, (content, _)) in &self.files {
-            if path.is_in(&folder.clone().into()) {
-                return match content {
-                    Content::Disk(origin) => {
-                        let below = &path.as_str()[folder.as_str().len() + 1..];
-                        let path = origin
-                            .join(below)
-                            .map_err(|error| Error::Path { text: below.to_owned(), error })?;
-                        Ok(if self.disk.look(&path)?.is_some() {
-                            Content::Disk(path)
-                        } else {
-                            Content::Nothing
-                        })
-                    }
-                    Content::Nothing | Content::Blob(_) => Ok(Content::Nothing),
-                };
-            }
+    }
+
+    fn is_file(&self, path: &VaultPath) -> Result<bool> {
+        match self.disk.look(path) {
+            Ok(found) => Ok(matches!(found, Some((Kind::File, _)))),
+            Err(Error::NotAFolder { .. }) => Ok(false),
+            Err(error) => Err(error),
         }
-        Ok(if self.disk.look(path)?.is_some() { Content::Disk(path.clone()) } else { Content::Nothing })
     }
 
     fn hash(&self, content: &Content) -> Result<Option<Hash>> {
@@ -172,7 +164,7 @@ impl Picture<'_> {
             Content::Nothing => Ok(None),
             Content::Blob(side) => Ok(Some(side.hash)),
             Content::Disk(path) => {
-                let (bytes, _) = self.disk.read_up_to(path, crate::disk::LARGEST_FILE)?;
+                let (bytes, _) = self.disk.read_up_to(path, LARGEST_FILE)?;
                 Ok(Some(Hash::of(&bytes)))
             }
         }
@@ -182,32 +174,14 @@ impl Picture<'_> {
         match step {
             Step::Write { path, before, after } => {
                 let now = self.hash(&self.get(path)?)?;
-                if now != after.as_ref().map(|side| side.hash) && now != before.as_ref().map(|side| side.hash)
-                {
+                let is = |side: &Option<Side>| side.as_ref().map(|side| side.hash) == now;
+                if !is(after) && !is(before) {
                     self.conflict_at(path);
                 }
-                let content = before.clone().map_or(Content::Nothing, Content::Blob);
-                self.files.insert(path.clone(), (content, Trash::No));
+                self.files.insert(path.clone(), before.clone().map_or(Content::Nothing, Content::Blob));
             }
-            Step::Move { from, to, trash, .. } => {
-                let moved = self.get(to)?;
-                if moved == Content::Nothing {
-                    self.conflict_at(to);
-                    return Ok(());
-                }
-                if self.get(from)? != Content::Nothing {
-                    self.conflict_at(from);
-                    return Ok(());
-                }
-                let trash = match trash {
-                    TrashMark::No => Trash::No,
-                    TrashMark::Into => Trash::OutOf,
-                    TrashMark::OutOf => Trash::Into,
-                };
-                self.move_below(to, from);
-                self.files.insert(to.clone(), (Content::Nothing, trash));
-                self.files.insert(from.clone(), (moved, trash));
-            }
+            Step::Move { from, to, size: Some(_), .. } => self.move_file(to, from)?,
+            Step::Move { from, to, size: None, .. } => self.move_folder(to, from)?,
             Step::Make { path } => {
                 self.folders.insert(path.clone(), false);
             }
@@ -218,17 +192,61 @@ impl Picture<'_> {
         Ok(())
     }
 
-    /// What was already taken back inside a folder goes along when the folder itself is moved back.
-    fn move_below(&mut self, from: &VaultPath, to: &VaultPath) {
-        let inside: Vec<VaultPath> =
-            self.files.keys().filter(|path| path.is_in(&from.clone().into())).cloned().collect();
-        for path in inside {
-            if let Ok(target) = to.join(&path.as_str()[from.as_str().len() + 1..])
-                && let Some(content) = self.files.remove(&path)
-            {
-                self.files.insert(target, content);
+    fn move_file(&mut self, from: &VaultPath, to: &VaultPath) -> Result<()> {
+        let moved = self.get(from)?;
+        if moved == Content::Nothing {
+            // Taken back already, or gone by another hand.
+            if self.get(to)? == Content::Nothing {
+                self.conflict_at(from);
+            }
+            return Ok(());
+        }
+        if self.get(to)? != Content::Nothing {
+            self.conflict_at(to);
+            return Ok(());
+        }
+        self.files.insert(from.clone(), Content::Nothing);
+        self.files.insert(to.clone(), moved);
+        Ok(())
+    }
+
+    fn move_folder(&mut self, from: &VaultPath, to: &VaultPath) -> Result<()> {
+        let inside = VaultFolder::from(from.clone());
+        let mut files: BTreeSet<VaultPath> =
+            self.files.keys().filter(|path| path.is_in(&inside)).cloned().collect();
+        let mut folders: BTreeSet<VaultPath> =
+            self.folders.keys().filter(|path| path.is_in(&inside)).cloned().collect();
+        let mut waiting = vec![from.clone()];
+        while let Some(folder) = waiting.pop() {
+            if !matches!(self.disk.look(&folder)?, Some((Kind::Folder, _))) {
+                continue;
+            }
+            for child in self.disk.children(&folder)? {
+                match self.disk.look(&child)? {
+                    Some((Kind::Folder, _)) => {
+                        folders.insert(child.clone());
+                        waiting.push(child);
+                    }
+                    Some((Kind::File, _)) => {
+                        files.insert(child);
+                    }
+                    None => {}
+                }
             }
         }
+        for file in files {
+            if self.get(&file)? != Content::Nothing {
+                self.move_file(&file, &below(&file, from, to)?)?;
+            }
+        }
+        for folder in folders {
+            let there = self.folders.get(&folder).copied().unwrap_or(true);
+            self.folders.insert(below(&folder, from, to)?, there);
+            self.folders.insert(folder, false);
+        }
+        self.folders.insert(from.clone(), false);
+        self.folders.insert(to.clone(), true);
+        Ok(())
     }
 
     fn conflict_at(&mut self, path: &VaultPath) {
@@ -240,88 +258,117 @@ impl Picture<'_> {
     /// What differs between the picture and the disk.
     fn changes(&self, store: &Store) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
-        let sources: BTreeSet<&VaultPath> = self
-            .files
-            .iter()
-            .filter_map(|(path, (content, _))| match content {
-                Content::Disk(origin) if origin != path => Some(origin),
-                _ => None,
-            })
-            .collect();
-        for (path, there) in &self.folders {
-            if *there && self.disk.look(path)?.is_none() {
-                changes.push(Change::MakeFolder { path: path.clone() });
+        let mut moved_away = BTreeSet::new();
+        for (path, content) in &self.files {
+            if let Content::Disk(origin) = content
+                && origin != path
+                && !self.is_file(path)?
+            {
+                moved_away.insert(origin.clone());
+                changes.push(Change::Move {
+                    from: origin.clone(),
+                    to: path.clone(),
+                    trash: through_trash(origin, path),
+                });
             }
         }
-        for (path, (content, trash)) in &self.files {
+        for (path, content) in &self.files {
+            let occupied = self.is_file(path)? && !moved_away.contains(path);
             match content {
-                Content::Disk(origin) if origin == path => {}
+                Content::Disk(origin) if origin == path || moved_away.contains(origin) => {}
                 Content::Disk(origin) => {
-                    changes.push(Change::Move { from: origin.clone(), to: path.clone(), trash: *trash });
+                    let (bytes, state) = self.disk.read_up_to(origin, LARGEST_FILE)?;
+                    let stamp = Stamp { permissions: state.permissions, modified_ns: state.modified_ns };
+                    changes.extend(self.put(path, bytes, Some(stamp), occupied)?);
                 }
-                Content::Blob(side) => changes.extend(self.restore_bytes(store, path, side)?),
-                Content::Nothing if sources.contains(path) => {}
-                Content::Nothing => {
-                    if self.disk.look(path)?.is_some() {
-                        let (before, _) = self.disk.read_up_to(path, crate::disk::LARGEST_FILE)?;
-                        changes.push(Change::Delete { path: path.clone(), before: before.into() });
-                    }
+                Content::Blob(side) => {
+                    changes.extend(self.put(path, store.log.blob(&side.hash)?, side.stamp, occupied)?)
                 }
+                Content::Nothing if occupied => {
+                    let (before, _) = self.disk.read_up_to(path, LARGEST_FILE)?;
+                    changes.push(Change::Delete { path: path.clone(), before: before.into() });
+                }
+                Content::Nothing => {}
             }
         }
-        for (path, there) in self.folders.iter().rev() {
-            if !*there && self.would_be_empty(path, &changes)? {
-                changes.push(Change::RemoveFolder { path: path.clone() });
-            }
-        }
+        self.folder_changes(&mut changes)?;
         Ok(changes)
     }
 
-    fn restore_bytes(&self, store: &Store, path: &VaultPath, side: &Side) -> Result<Option<Change>> {
-        let after: Vec<u8> = store.log.blob(&side.hash)?;
-        let stamp: Option<Stamp> = side.stamp;
-        let origin = match self.origin_of(path)? {
-            Some(origin) => origin,
-            None => return Ok(Some(Change::Create { path: path.clone(), after: after.into(), stamp })),
-        };
-        let (before, _) = self.disk.read_up_to(&origin, crate::disk::LARGEST_FILE)?;
+    fn put(
+        &self,
+        path: &VaultPath,
+        after: Vec<u8>,
+        stamp: Option<Stamp>,
+        occupied: bool,
+    ) -> Result<Option<Change>> {
+        if !occupied {
+            return Ok(Some(Change::Create { path: path.clone(), after: after.into(), stamp }));
+        }
+        let (before, _) = self.disk.read_up_to(path, LARGEST_FILE)?;
         if before == after {
             return Ok(None);
         }
         Ok(Some(Change::Replace { path: path.clone(), before: before.into(), after: after.into(), stamp }))
     }
 
-    /// Where the file that will be at `path` after the plan's moves lies now.
-    fn origin_of(&self, path: &VaultPath) -> Result<Option<VaultPath>> {
-        for (folder, (content, _)) in &self.files {
-            if let Content::Disk(origin) = content
-                && path.is_in(&folder.clone().into())
-            {
-                let below = &path.as_str()[folder.as_str().len() + 1..];
-                let origin =
-                    origin.join(below).map_err(|error| Error::Path { text: below.to_owned(), error })?;
-                return Ok(self.disk.look(&origin)?.is_some().then_some(origin));
+    fn folder_changes(&self, changes: &mut Vec<Change>) -> Result<()> {
+        let arrives = |folder: &VaultPath, changes: &[Change]| {
+            let inside = VaultFolder::from(folder.clone());
+            changes.iter().any(|change| match change {
+                Change::Create { path, .. } | Change::Replace { path, .. } | Change::MakeFolder { path } => {
+                    path.is_in(&inside)
+                }
+                Change::Move { to, .. } => to.is_in(&inside),
+                Change::Delete { .. } | Change::RemoveFolder { .. } => false,
+            })
+        };
+        for (folder, there) in &self.folders {
+            if *there && !self.is_there(folder)? && !arrives(folder, changes) {
+                changes.push(Change::MakeFolder { path: folder.clone() });
             }
         }
-        Ok(self.disk.look(path)?.is_some().then(|| path.clone()))
+        // Deeper paths sort behind their folder, so going backwards empties a tree from the leaves.
+        for (folder, there) in self.folders.iter().rev() {
+            if !*there
+                && self.is_there(folder)?
+                && !arrives(folder, changes)
+                && self.empties(folder, changes)?
+            {
+                changes.push(Change::RemoveFolder { path: folder.clone() });
+            }
+        }
+        Ok(())
     }
 
-    fn would_be_empty(&self, folder: &VaultPath, changes: &[Change]) -> Result<bool> {
-        if self.disk.look(folder)?.is_none() {
-            return Ok(false);
-        }
+    fn is_there(&self, folder: &VaultPath) -> Result<bool> {
+        Ok(matches!(self.disk.look(folder)?, Some((Kind::Folder, _))))
+    }
+
+    /// Whether everything that lies in the folder leaves it.
+    fn empties(&self, folder: &VaultPath, changes: &[Change]) -> Result<bool> {
         let leaves = |path: &VaultPath| {
             changes.iter().any(|change| match change {
                 Change::Delete { path: gone, .. } | Change::RemoveFolder { path: gone } => gone == path,
-                Change::Move { from, .. } => from == path || path.is_in(&from.clone().into()),
+                Change::Move { from, .. } => from == path,
                 _ => false,
             })
         };
-        let arrives = changes.iter().any(|change| match change {
-            Change::Create { path, .. } | Change::Replace { path, .. } => path.is_in(&folder.clone().into()),
-            Change::Move { to, .. } => to.is_in(&folder.clone().into()),
-            _ => false,
-        });
-        Ok(!arrives && self.disk.children(folder)?.iter().all(leaves))
+        Ok(self.disk.children(folder)?.iter().all(leaves))
+    }
+}
+
+/// The path that `file` has when `from` becomes `to`.
+fn below(file: &VaultPath, from: &VaultPath, to: &VaultPath) -> Result<VaultPath> {
+    let rest = &file.as_str()[from.as_str().len() + 1..];
+    to.join(rest).map_err(|error| Error::Path { text: rest.to_owned(), error })
+}
+
+fn through_trash(from: &VaultPath, to: &VaultPath) -> Trash {
+    let in_trash = |path: &VaultPath| path.segments().next() == Some(".trash");
+    match (in_trash(from), in_trash(to)) {
+        (true, false) => Trash::OutOf,
+        (false, true) => Trash::Into,
+        _ => Trash::No,
     }
 }

@@ -126,6 +126,17 @@ impl Vault {
             .collect()
     }
 
+    /// Drops checkpoints once there is enough to drop: a fifth over the size, or a day over the age.
+    pub fn collect_if_due(&self, retention: Retention, now_ms: i64) -> Result<Option<Collected>> {
+        const DAY_MS: i64 = 24 * 3_600 * 1_000;
+        let store = self.store();
+        let oldest = store.log.entries().first().map_or(now_ms, |entry| entry.checkpoint.time_ms);
+        let too_old = now_ms.saturating_sub(oldest) > retention.age_ms.saturating_add(DAY_MS);
+        let too_large = store.log.length()? > retention.bytes.saturating_add(retention.bytes / 5);
+        drop(store);
+        if too_old || too_large { self.collect(retention, now_ms).map(Some) } else { Ok(None) }
+    }
+
     /// Drops checkpoints that are too old or too many.
     pub fn collect(&self, retention: Retention, now_ms: i64) -> Result<Collected> {
         gc::collect(&mut self.store(), retention, now_ms)
@@ -150,14 +161,19 @@ impl Vault {
     }
 }
 
+/// Ends interrupted commits and sweeps what they left in the stage. Without either there is nothing to wait for.
 fn recover_now(disk: &Disk, store: &mut Store) -> Result<Vec<(String, Ending)>> {
-    if store.log.damage().is_some() || store.log.entries().last().is_none_or(|entry| entry.ending.is_some()) {
+    let interrupted = store.log.entries().last().is_some_and(|entry| entry.ending.is_none());
+    let stage = recover::stage(disk, store)?;
+    if store.log.damage().is_some() || !(interrupted || stage.has_leftovers()) {
         return Ok(Vec::new());
     }
     let lock = store.lock_handle()?;
     let _held = store::hold(&lock)?;
     store.log.catch_up()?;
-    recover::finish_interrupted(disk, store)
+    let ended = recover::finish_interrupted(disk, store)?;
+    stage.sweep();
+    Ok(ended)
 }
 
 /// Our data in the vault would be synced, indexed and offered to models.

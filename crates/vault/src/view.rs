@@ -25,6 +25,9 @@ pub struct View<'v> {
     scope: &'v Scope,
 }
 
+/// A file's bytes before and after; `None` where it did not exist.
+pub type BothSides = (Option<Vec<u8>>, Option<Vec<u8>>);
+
 /// A checkpoint as the view shows it: only the paths that may be read.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CheckpointInfo {
@@ -178,7 +181,7 @@ impl<'v> View<'v> {
     }
 
     /// A file's bytes before and after a checkpoint; `None` where it did not exist.
-    pub fn checkpoint_file(&self, id: &str, path: &VaultPath) -> Result<(Option<Vec<u8>>, Option<Vec<u8>>)> {
+    pub fn checkpoint_file(&self, id: &str, path: &VaultPath) -> Result<BothSides> {
         self.scope.check_read(path)?;
         let info = self.checkpoint(id)?;
         let store = self.vault.store();

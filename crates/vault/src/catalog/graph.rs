@@ -8,6 +8,9 @@ use crate::links::Resolver;
 use crate::note::links::LinkStyle;
 use crate::path::VaultPath;
 
+/// Among so few files of one name, looking at each is faster than asking the catalog.
+const FEW: usize = 8;
+
 /// A link of a note and where it leads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outgoing<'a> {
@@ -51,7 +54,7 @@ impl Catalog {
 
     /// Follows many links as one asker, so that what was looked up once is not looked up again.
     pub fn leads<'a, 'v>(&'a self, visible: Visible<'v>) -> Leads<'a, 'v> {
-        Leads { catalog: self, visible, resolvers: HashMap::new() }
+        Leads { catalog: self, visible, names: HashMap::new() }
     }
 }
 
@@ -59,9 +62,14 @@ impl Catalog {
 pub struct Leads<'a, 'v> {
     catalog: &'a Catalog,
     visible: Visible<'v>,
-    /// For each name, a resolver over the visible files of that name. A link can lead only to a file with its target's
-    /// last name, so these few decide as all files would, and a hidden one is not even a rival.
-    resolvers: HashMap<u64, Resolver>,
+    names: HashMap<u64, Named<'a>>,
+}
+
+/// The visible files of one name. A link can lead only to a file with its target's last name, so these few decide as
+/// all files would, and a hidden one is not even a rival.
+struct Named<'a> {
+    resolver: Resolver,
+    paths: Vec<&'a VaultPath>,
 }
 
 impl<'a> Leads<'a, '_> {
@@ -83,11 +91,15 @@ impl<'a> Leads<'a, '_> {
             return catalog.get(from, visible).map(|info| &info.path);
         }
         let key = name_key(target);
-        let resolver = self.resolvers.entry(key).or_insert_with(|| {
-            let named = catalog.names.get(key).iter().filter_map(|id| catalog.at(*id)).map(|info| &info.path);
-            Resolver::new(named.filter(|path| visible.sees(path)).cloned())
+        let named = self.names.entry(key).or_insert_with(|| {
+            let files = catalog.names.get(key).iter().filter_map(|id| catalog.at(*id)).map(|info| &info.path);
+            let paths: Vec<&VaultPath> = files.filter(|path| visible.sees(path)).collect();
+            Named { resolver: Resolver::new(paths.iter().copied().cloned()), paths }
         });
-        let path = resolver.resolve_as(style, target, from).path()?;
-        catalog.ids.get_key_value(path).map(|(path, _)| path)
+        let path = named.resolver.resolve_as(style, target, from).path()?;
+        match named.paths.len() <= FEW {
+            true => named.paths.iter().copied().find(|known| *known == path),
+            false => catalog.known(path).map(|info| &info.path),
+        }
     }
 }

@@ -37,6 +37,8 @@ pub struct FileInfo {
     pub blank: bool,
     /// What could not be read.
     pub problems: Box<[Problem]>,
+    /// Known without a look at the path, which lies elsewhere in memory; most questions ask this of every file.
+    note: bool,
 }
 
 /// A heading.
@@ -47,7 +49,7 @@ pub struct HeadingInfo {
     /// Line in the note, from 1.
     pub line: u32,
     /// Raw Markdown inside the heading.
-    pub text: Box<str>,
+    pub text: Arc<str>,
 }
 
 /// A link or embed.
@@ -56,7 +58,7 @@ pub struct LinkInfo {
     /// What it points to, without fragment; empty for a link inside the same note.
     pub target: Arc<str>,
     /// What follows `#`.
-    pub fragment: Option<Box<str>>,
+    pub fragment: Option<Arc<str>>,
     /// Line in the note, from 1.
     pub line: u32,
     /// How it is written.
@@ -90,7 +92,7 @@ pub enum Problem {
 impl FileInfo {
     /// Whether this is a Markdown note by its extension.
     pub fn is_note(&self) -> bool {
-        self.path.is_note()
+        self.note
     }
 
     /// The first heading of level 1, or the name without its extension.
@@ -144,14 +146,20 @@ impl FileInfo {
         self.problems.iter().any(|problem| matches!(problem, Problem::Unreadable(_)))
     }
 
+    /// Lets equal texts of many notes be one.
     pub(super) fn share(&mut self, interner: &mut Interner) {
-        self.links.iter_mut().for_each(|link| interner.share(&mut link.target));
+        for link in &mut self.links {
+            interner.share(&mut link.target);
+            link.fragment.iter_mut().for_each(|fragment| interner.share_short(fragment));
+        }
         self.tags.iter_mut().for_each(|tag| interner.share(&mut tag.name));
-        self.properties.iter_mut().for_each(|(key, _)| interner.share(key));
+        self.headings.iter_mut().for_each(|heading| interner.share_short(&mut heading.text));
+        property::share_map(&mut self.properties, &mut |text| interner.share_short(text));
     }
 
     fn attachment(entry: Entry) -> FileInfo {
         FileInfo {
+            note: entry.path.is_note(),
             path: entry.path,
             stat: entry.stat,
             headings: Box::default(),

@@ -1,7 +1,10 @@
-//! Texts that stand in many notes (tags, link targets, property names), kept once.
+//! Texts that stand in many notes (tags, link targets, property names, short headings and values), kept once.
 
 use std::collections::HashSet;
 use std::sync::Arc;
+
+/// Longer texts than this are mostly written once, and then the table costs more than it saves.
+const SHORT: usize = 16;
 
 /// The shared texts. Two interned texts are equal exactly when they are the same allocation.
 #[derive(Debug, Default)]
@@ -17,6 +20,13 @@ impl Interner {
             None => {
                 self.texts.insert(text.clone());
             }
+        }
+    }
+
+    /// The same for texts that recur only if they are short: headings like `Tasks`, values like `draft`.
+    pub(super) fn share_short(&mut self, text: &mut Arc<str>) {
+        if text.len() <= SHORT {
+            self.share(text);
         }
     }
 

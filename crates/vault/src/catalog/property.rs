@@ -14,7 +14,7 @@ pub enum Property {
     /// A number.
     Number(Number),
     /// A text; dates are texts.
-    Text(Box<str>),
+    Text(Arc<str>),
     /// A list.
     List(Box<[Property]>),
     /// A mapping, in its order.
@@ -46,6 +46,15 @@ impl Property {
         }
     }
 
+    fn share(&mut self, share: &mut impl FnMut(&mut Arc<str>)) {
+        match self {
+            Property::Text(text) => share(text),
+            Property::List(items) => items.iter_mut().for_each(|item| item.share(share)),
+            Property::Object(fields) => share_map(fields, share),
+            Property::Null | Property::Bool(_) | Property::Number(_) => {}
+        }
+    }
+
     /// The texts in it: itself, or the texts of its list.
     pub fn texts(&self) -> Vec<&str> {
         match self {
@@ -59,6 +68,14 @@ impl Property {
                 .collect(),
             _ => Vec::new(),
         }
+    }
+}
+
+/// Calls `share` for every text in the mapping, so that equal ones can be kept once.
+pub(super) fn share_map(fields: &mut [(Arc<str>, Property)], share: &mut impl FnMut(&mut Arc<str>)) {
+    for (key, value) in fields {
+        share(key);
+        value.share(share);
     }
 }
 

@@ -98,16 +98,18 @@ impl Counter {
     fn add(&mut self, info: &FileInfo) {
         self.notes += 1;
         for tag in &info.tags {
-            let known = self.spellings.remove(&tag.name.as_ptr());
-            let places = known.unwrap_or_else(|| self.places_of(&tag.name));
-            for place in &places {
+            let spelling = tag.name.as_ptr();
+            if !self.spellings.contains_key(&spelling) {
+                let places = self.places_of(&tag.name);
+                self.spellings.insert(spelling, places);
+            }
+            for place in self.spellings.get(&spelling).into_iter().flatten() {
                 self.tags[*place].occurrences += tag.uses as usize;
                 if self.last[*place] != self.notes {
                     self.last[*place] = self.notes;
                     self.tags[*place].files += 1;
                 }
             }
-            self.spellings.insert(tag.name.as_ptr(), places);
         }
     }
 

@@ -90,7 +90,7 @@ impl Found {
                 loaded.push(info);
             }
         });
-        self.gone.retain(|path| catalog.ids.contains_key(path));
+        self.gone.retain(|path| catalog.known(path).is_some());
         self.gone_folders.retain(|path| catalog.folders.contains(path));
         Update { found: self, loaded }
     }
@@ -124,7 +124,7 @@ impl Found {
 
     /// A path that was a file and is a folder now (or the other way round) is seen, but its old self is gone.
     fn settle_kinds(&mut self, catalog: &Catalog) {
-        self.gone.extend(self.folders.iter().filter(|path| catalog.ids.contains_key(*path)).cloned());
+        self.gone.extend(self.folders.iter().filter(|path| catalog.known(path).is_some()).cloned());
         let fresh = self.fresh.iter().map(|entry| &entry.path);
         self.gone_folders.extend(fresh.filter(|path| catalog.folders.contains(*path)).cloned());
     }
@@ -187,8 +187,7 @@ impl Found {
 
 impl Catalog {
     fn differs(&self, entry: &Entry) -> bool {
-        let known = self.ids.get(&entry.path).and_then(|id| self.at(*id));
-        known.is_none_or(|info| info.stat != entry.stat || info.is_unreadable())
+        self.known(&entry.path).is_none_or(|info| info.stat != entry.stat || info.is_unreadable())
     }
 
     fn folders_in<'a>(&'a self, folder: &'a VaultFolder) -> impl Iterator<Item = &'a VaultPath> {

@@ -2,8 +2,8 @@
 //!
 //! Called by the tools that speak that format (patch, append, write with a section). Text goes where it is told, with no
 //! line end added beyond the rules below; the native edits, which own white space, are in [`crate::edit::patch`].
-//! Three things are never done, whatever the content: a heading that the edit is not about stays on a line of its own, CR
-//! and LF are not parted, and a CRLF note gets no lone LF.
+//! Whatever the content, a heading that the edit is not about stays a heading on a line of its own (or the edit is refused),
+//! CR and LF are not parted, and a CRLF note gets no lone LF.
 
 pub(crate) mod table;
 
@@ -101,14 +101,14 @@ fn edit_region(
     instruction: &Instruction,
 ) -> Result<String> {
     refuse_preexisting(&outline.text[region.clone()], content, instruction)?;
-    Ok(match instruction.operation {
+    match instruction.operation {
         Operation::Append => append(outline, region, content, instruction.trim_target_whitespace),
         Operation::Prepend => prepend(outline, region, content, instruction.trim_target_whitespace),
         Operation::Replace => replace(outline, region, content),
-    })
+    }
 }
 
-fn append(outline: &Outline<'_>, region: Range<usize>, content: &str, trim: bool) -> String {
+fn append(outline: &Outline<'_>, region: Range<usize>, content: &str, trim: bool) -> Result<String> {
     let text = outline.text;
     let floor = behind_last_heading(outline, &region);
     let body = &text[floor..region.end];
@@ -126,13 +126,13 @@ fn append(outline: &Outline<'_>, region: Range<usize>, content: &str, trim: bool
     splice(outline, region.end..region.end, guarded(outline, region.end, content))
 }
 
-fn prepend(outline: &Outline<'_>, region: Range<usize>, content: &str, trim: bool) -> String {
+fn prepend(outline: &Outline<'_>, region: Range<usize>, content: &str, trim: bool) -> Result<String> {
     let body = &outline.text[region.clone()];
     let end = if trim { region.start + (body.len() - body.trim_start().len()) } else { region.start };
     splice(outline, region.start..end, guarded(outline, end, content))
 }
 
-fn replace(outline: &Outline<'_>, region: Range<usize>, content: &str) -> String {
+fn replace(outline: &Outline<'_>, region: Range<usize>, content: &str) -> Result<String> {
     let blank = region.end < outline.text.len() && ends_in_blank_line(&outline.text[region.clone()]);
     let content = match (blank, content.is_empty()) {
         (true, true) => outline.newline().to_owned(),
@@ -159,7 +159,7 @@ fn create_heading(outline: &Outline<'_>, path: &[String], content: &str) -> Resu
         added.push_str(outline.newline());
     }
     added.push_str(content);
-    Ok(format!("{before}{}{}", guarded(outline, at, &added), &outline.text[at..]))
+    put(outline, at..at, &guarded(outline, at, &added))
 }
 
 /// `## name`, or a refusal if that would not be read as a heading of this name.
@@ -217,7 +217,7 @@ fn edit_block(outline: &Outline<'_>, id: &str, instruction: &Instruction) -> Res
         Operation::Prepend => region.start..region.start,
         Operation::Replace => region,
     };
-    Ok(format!("{}{content}{}", &outline.text[..span.start], &outline.text[span.end..]))
+    put(outline, span, &content)
 }
 
 fn create_block(outline: &Outline<'_>, id: &str, content: &str) -> Result<String> {
@@ -307,14 +307,50 @@ pub(crate) fn invalid_id(id: &str) -> Error {
 }
 
 /// Replaces the span; what goes in always starts on a new line if it stands behind a heading or the front matter.
-fn splice(outline: &Outline<'_>, span: Range<usize>, content: String) -> String {
+fn splice(outline: &Outline<'_>, span: Range<usize>, content: String) -> Result<String> {
     let before = &outline.text[..span.start];
     let ends_heading =
         span.start == outline.body || outline.sections.iter().any(|s| s.content.start == span.start);
-    let open =
-        ends_heading && !before.is_empty() && !before.ends_with(['\n', '\r']) && span.start > bom(before);
+    let open = ends_heading && span.start > bom(before) && !before.ends_with(['\n', '\r']);
     let newline = if open && !content.is_empty() { outline.newline() } else { "" };
-    format!("{before}{newline}{content}{}", &outline.text[span.end..])
+    put(outline, span, &format!("{newline}{content}"))
+}
+
+/// Replaces the span, or refuses if headings outside of it would be lost.
+fn put(outline: &Outline<'_>, span: Range<usize>, content: &str) -> Result<String> {
+    let text = format!("{}{content}{}", &outline.text[..span.start], &outline.text[span.end..]);
+    refuse_lost_headings(outline, &span, &Outline::read(&text))?;
+    Ok(text)
+}
+
+/// All headings before and behind the span must be there after the edit, each at its own place.
+pub(crate) fn refuse_lost_headings(
+    outline: &Outline<'_>,
+    span: &Range<usize>,
+    after: &Outline<'_>,
+) -> Result<()> {
+    let (old, new) = (&outline.sections, &after.sections);
+    let head = old.partition_point(|section| section.start < span.start);
+    let tail = old.len() - old.partition_point(|section| section.start < span.end);
+    let same = |old: &Section, new: &Section| old.level == new.level && old.label == new.label;
+    let (length, grown) = (outline.text.len(), after.text.len());
+    let kept = new.len() >= head + tail
+        && old[..head].iter().zip(new).all(|(old, new)| same(old, new) && old.start == new.start)
+        && old[old.len() - tail..]
+            .iter()
+            .zip(&new[new.len() - tail..])
+            .all(|(old, new)| same(old, new) && length - old.start == grown - new.start);
+    if kept { Ok(()) } else { Err(structure_broken()) }
+}
+
+pub(crate) fn structure_broken() -> Error {
+    Error::Edit {
+        reason: "structure_broken",
+        message: "with this content, headings or properties outside of the target would be lost".to_owned(),
+        hint: "close every code fence, comment and HTML block in the content, and do not start a note with `---`"
+            .to_owned(),
+        candidates: Vec::new(),
+    }
 }
 
 fn bom(text: &str) -> usize {

@@ -14,18 +14,18 @@ pub(super) fn check(
 ) {
     let aliases: HashMap<String, &FileInfo> =
         notes.iter().flat_map(|info| info.aliases().into_iter().map(|alias| (fold(alias), *info))).collect();
-    let mut graph = Graph::default();
+    let mut graph = Graph::new(notes);
     let mut leads = catalog.leads(visible);
-    for info in notes {
+    for (from, info) in notes.iter().enumerate() {
         for out in leads.outgoing(&info.path) {
             match out.to {
-                Some(to) if *to != info.path => graph.add(&info.path, to, out.link),
-                Some(_) => {}
+                Some(to) => graph.add(from, to, out.link),
                 None => findings.push(broken(&info.path, out.link, &aliases)),
             }
         }
     }
-    graph.orphans(notes, findings);
+    graph.finish();
+    graph.orphans(findings);
     graph.hubs(findings);
     graph.unanswered(findings);
 }
@@ -41,52 +41,74 @@ fn broken(from: &VaultPath, link: &LinkInfo, aliases: &HashMap<String, &FileInfo
     Finding { line: Some(link.line), ..finding(kind, vec![from.clone()], message, Some(repair)) }
 }
 
-/// Who links to whom, once per pair.
-#[derive(Default)]
+/// Which note links to which; a note is its place in the list of notes.
 struct Graph<'a> {
-    into: HashMap<&'a VaultPath, HashSet<&'a VaultPath>>,
-    pairs: HashSet<(&'a VaultPath, &'a VaultPath)>,
-    properties: Vec<(&'a VaultPath, &'a VaultPath, u32)>,
+    notes: &'a [&'a FileInfo],
+    /// Where each path of the catalog stands in the list; there is one such path per note, so its address will do.
+    places: HashMap<*const VaultPath, usize>,
+    /// From and to, each pair once, sorted.
+    pairs: Vec<(usize, usize)>,
+    /// How many notes link to each.
+    inbound: Vec<usize>,
+    /// Links in properties: from, to, line.
+    properties: Vec<(usize, usize, u32)>,
 }
 
 impl<'a> Graph<'a> {
-    fn add(&mut self, from: &'a VaultPath, to: &'a VaultPath, link: &LinkInfo) {
-        self.pairs.insert((from, to));
-        self.into.entry(to).or_default().insert(from);
-        if link.in_front && to.is_note() {
+    fn new(notes: &'a [&'a FileInfo]) -> Graph<'a> {
+        let places = notes.iter().enumerate().map(|(at, info)| (&raw const info.path, at)).collect();
+        Graph { notes, places, pairs: Vec::new(), inbound: vec![0; notes.len()], properties: Vec::new() }
+    }
+
+    fn add(&mut self, from: usize, to: &VaultPath, link: &LinkInfo) {
+        let Some(to) = self.places.get(&std::ptr::from_ref(to)).copied().filter(|to| *to != from) else {
+            return;
+        };
+        self.pairs.push((from, to));
+        if link.in_front {
             self.properties.push((from, to, link.line));
         }
     }
 
-    fn orphans(&self, notes: &[&FileInfo], findings: &mut Vec<Finding>) {
-        let linking: HashSet<&VaultPath> = self.pairs.iter().map(|(from, _)| *from).collect();
-        for info in notes {
-            if linking.contains(&info.path) || self.into.contains_key(&info.path) {
-                continue;
-            }
+    fn finish(&mut self) {
+        self.pairs.sort_unstable();
+        self.pairs.dedup();
+        for (_, to) in &self.pairs {
+            self.inbound[*to] += 1;
+        }
+    }
+
+    fn path(&self, at: usize) -> VaultPath {
+        self.notes[at].path.clone()
+    }
+
+    fn orphans(&self, findings: &mut Vec<Finding>) {
+        let mut alone: Vec<bool> = self.inbound.iter().map(|count| *count == 0).collect();
+        self.pairs.iter().for_each(|(from, _)| alone[*from] = false);
+        for at in (0..alone.len()).filter(|at| alone[*at]) {
             let message = "no note links to it, and it links to none".to_owned();
             let repair = Some("link to it from a note that it belongs to".to_owned());
-            findings.push(finding(FindingKind::Orphan, vec![info.path.clone()], message, repair));
+            findings.push(finding(FindingKind::Orphan, vec![self.path(at)], message, repair));
         }
     }
 
     fn hubs(&self, findings: &mut Vec<Finding>) {
-        for (path, from) in self.into.iter().filter(|(path, from)| path.is_note() && from.len() > HUB) {
-            let message = format!("{} notes link to it", from.len());
-            findings.push(finding(FindingKind::Hub, vec![(*path).clone()], message, None));
+        for (at, count) in self.inbound.iter().enumerate().filter(|(_, count)| **count > HUB) {
+            let message = format!("{count} notes link to it");
+            findings.push(finding(FindingKind::Hub, vec![self.path(at)], message, None));
         }
     }
 
     fn unanswered(&self, findings: &mut Vec<Finding>) {
         let mut told = HashSet::new();
         for (from, to, line) in &self.properties {
-            if self.pairs.contains(&(*to, *from)) || !told.insert((from, to)) {
+            if self.pairs.binary_search(&(*to, *from)).is_ok() || !told.insert((from, to)) {
                 continue;
             }
+            let (from, to) = (self.path(*from), self.path(*to));
             let message = format!("a property links to `{to}`, which does not link back");
             let repair = Some(format!("add a link to `{from}` in `{to}`"));
-            let paths = vec![(*from).clone(), (*to).clone()];
-            let found = finding(FindingKind::MissingReciprocal, paths, message, repair);
+            let found = finding(FindingKind::MissingReciprocal, vec![from, to], message, repair);
             findings.push(Finding { line: Some(*line), ..found });
         }
     }

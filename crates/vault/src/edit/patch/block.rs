@@ -79,6 +79,9 @@ fn content(outline: &Outline<'_>, block: &BlockId, patch: &Patch) -> Result<Patc
     let span = match patch.operation {
         Operation::Append => block.content.end..block.content.end,
         Operation::Prepend => block.content.start..block.content.start,
+        _ if outline.text[block.content.clone()].replace("\r\n", "\n") == given.replace("\r\n", "\n") => {
+            return Ok(Patched { text: outline.text.to_owned(), warnings: Vec::new() });
+        }
         _ => block.content.clone(),
     };
     finished(outline, span, &given)

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::edit::section::{heading_line, is_atx};
 use crate::error::Result;
-use crate::note::outline::{Outline, Purpose, Section, Target, TargetKind, label};
+use crate::note::outline::{Outline, Purpose, Section, Target, TargetKind, behind_line, label};
 
 /// Edits the whole body.
 pub(super) fn edit_root(outline: &Outline<'_>, patch: &Patch) -> Result<Patched> {
@@ -74,11 +74,11 @@ fn content(outline: &Outline<'_>, region: Range<usize>, level: u8, patch: &Patch
     if given.is_empty() && patch.operation == Operation::Replace {
         return clear(outline, region, core);
     }
-    let own = patch.operation == Operation::Replace && text[core.clone()].trim_end() == given;
+    let own = patch.operation == Operation::Replace && is_own(outline, core.clone(), &given);
     if given.is_empty() || own {
         return Ok(Patched { text: text.to_owned(), warnings: Vec::new() });
     }
-    let leveled = levels::rebase(&given, level + 1);
+    let leveled = levels::under(&given, level);
     let (span, put) = match patch.operation {
         _ if core.is_empty() => first_content(outline, region, &leveled.text),
         Operation::Append => behind(outline, core, region.end, &leveled.text),
@@ -97,7 +97,7 @@ fn clear(outline: &Outline<'_>, region: Range<usize>, core: Range<usize>) -> Res
     if core.is_empty() {
         return Ok(Patched { text: text.to_owned(), warnings: Vec::new() });
     }
-    let after = crate::note::outline::behind_line(text, core.end).min(region.end);
+    let after = behind_line(text, core.end).min(region.end);
     let span =
         if after == region.end && region.end < text.len() { core.start..after } else { region.start..after };
     finished(outline, span, "")
@@ -128,22 +128,20 @@ fn first_content(outline: &Outline<'_>, region: Range<usize>, content: &str) -> 
 fn behind(outline: &Outline<'_>, core: Range<usize>, end: usize, content: &str) -> (Range<usize>, String) {
     let text = outline.text;
     let newline = outline.newline();
-    let tail = &text[core.end..end];
+    let at = behind_line(text, core.end);
     let last = end == text.len();
     let flush = match last {
         true => flush_above(outline),
-        false => !starts_blank(&tail[crate::note::outline::behind_line(tail, 0)..]),
+        false => !starts_blank(&text[at..end]),
     };
     let (starts, _) = heading_edges(content);
     let setext = starts && !content.starts_with('#');
     let meets_heading = starts || follows_heading(outline, core.end);
     let gap = if meets_heading && flush && !setext { "" } else { newline };
-    let close = if tail.is_empty() { newline } else { "" };
+    // The line before keeps its own line end, which in a mixed note need not be ours.
+    let open = if at == core.end { newline } else { "" };
     let apart = if flush && !last { apart_from_setext(outline, end) } else { "" };
-    match apart.is_empty() {
-        true => (core.end..core.end, format!("{newline}{gap}{content}{close}")),
-        false => (core.end..core.end, format!("{newline}{gap}{content}{close}{apart}")),
-    }
+    (at..at, format!("{open}{gap}{content}{newline}{apart}"))
 }
 
 /// Content in front of the line at `at`, which holds text or a heading.
@@ -212,7 +210,10 @@ fn rename(outline: &Outline<'_>, section: &Section, name: &str) -> Result<Patche
     let id = outline.ids.iter().find(|id| !id.isolated && span.contains(&id.span.start));
     let kept = id.map_or("", |id| &outline.text[id.content.end..id.span.end]);
     let space = if is_atx(outline, section) && marker.ends_with('#') && span.is_empty() { " " } else { "" };
-    let text = finish(outline, span, &format!("{space}{name}{kept}"))?;
+    let whole = section.start..section.marker.end;
+    let head = &outline.text[whole.start..span.start];
+    let tail = &outline.text[span.end..whole.end];
+    let text = finish(outline, whole, &format!("{head}{space}{name}{kept}{tail}"))?;
     let after = Outline::read(&text);
     let wanted = label(&format!("{name}{kept}"));
     match section_at(&after, section.start) {
@@ -229,8 +230,11 @@ fn dissolve(outline: &Outline<'_>, section: &Section) -> Result<Patched> {
     if core.is_empty() {
         return delete(outline, section);
     }
-    let joins = follows_text(outline, section.start) && section_at(outline, core.start).is_none();
-    finished(outline, section.start..core.start, if joins { outline.newline() } else { "" })
+    let open = match section_at(outline, core.start) {
+        None => opening(outline, section.start, "text"),
+        Some(_) => "",
+    };
+    finished(outline, section.start..core.start, open)
 }
 
 fn delete(outline: &Outline<'_>, section: &Section) -> Result<Patched> {
@@ -250,7 +254,7 @@ fn whole(outline: &Outline<'_>, section: &Section, patch: &Patch) -> Result<Patc
             _ => Ok(Patched { text: text.to_owned(), warnings: Vec::new() }),
         };
     }
-    if patch.operation == Operation::Replace && text[lines.clone()].trim_end() == given {
+    if patch.operation == Operation::Replace && is_own(outline, lines.clone(), &given) {
         return Ok(Patched { text: text.to_owned(), warnings: Vec::new() });
     }
     let leveled = levels::rebase(&given, section.level);
@@ -273,37 +277,21 @@ fn before(outline: &Outline<'_>, at: usize, content: &str) -> (Range<usize>, Str
 
 /// The line end without which content at `at` would run on from the text before.
 fn opening(outline: &Outline<'_>, at: usize, content: &str) -> &'static str {
-    let runs_on = follows_text(outline, at) && !(heading_edges(content).0 && content.starts_with('#'));
+    let text_before = follows_text(outline, at) && !follows_heading(outline, at);
+    let runs_on = text_before && !(heading_edges(content).0 && content.starts_with('#'));
     if runs_on { outline.newline() } else { "" }
 }
 
 /// Moves the section: puts it where it goes, then takes it away from where it was.
 fn relocate(outline: &Outline<'_>, section: &Section, to: &Destination, patch: &Patch) -> Result<Patched> {
     let parent = find(outline, &to.parent, patch)?;
-    let level = parent.map_or(1, |parent| parent.level + 1);
-    let own = section.start..section.content.end.max(section.start + 1);
     let anchor = match &to.place {
         Place::Before(address) | Place::After(address) => find(outline, address, patch)?,
         Place::First | Place::Last => None,
     };
-    if [parent, anchor].into_iter().flatten().any(|other| own.contains(&other.start)) {
-        return Err(refusal(
-            "move_into_itself",
-            "a section cannot go under or beside itself",
-            "name another heading",
-        ));
-    }
-    if anchor.is_some_and(|anchor| {
-        anchor.parent.map(|index| outline.sections[index].start) != parent.map(|p| p.start)
-    }) {
-        return Err(refusal(
-            "edit_unsupported",
-            "the sibling is not under that parent",
-            "name the sibling's own parent",
-        ));
-    }
+    refuse_destination(outline, section, parent, anchor)?;
     let lines = filled(outline.text, section.start..section.content.end);
-    let leveled = levels::rebase(&outline.text[lines], level);
+    let leveled = levels::rebase(&outline.text[lines], parent.map_or(1, |parent| parent.level + 1));
     let region = parent.map_or(outline.body..outline.text.len(), |parent| parent.content.clone());
     let (span, put) = match (&to.place, anchor) {
         (Place::Before(_), Some(anchor)) => before(outline, anchor.start, &leveled.text),
@@ -314,14 +302,36 @@ fn relocate(outline: &Outline<'_>, section: &Section, to: &Destination, patch: &
         (Place::First, _) => first_child(outline, parent, region, &leveled.text),
         _ => last_child(outline, region, &leveled.text),
     };
-    let grown = put.len() - span.len();
-    let start = if span.start <= section.start { section.start + grown } else { section.start };
+    let start = match span.start <= section.start {
+        true => (section.start + put.len()).saturating_sub(span.len()),
+        false => section.start,
+    };
     let text = finish(outline, span, &put)?;
     let moved = Outline::read(&text);
     match section_at(&moved, start) {
         Some(old) => Ok(Patched { text: delete(&moved, old)?.text, warnings: leveled.warnings }),
         None => Err(unsupported("this heading")),
     }
+}
+
+fn refuse_destination(
+    outline: &Outline<'_>,
+    section: &Section,
+    parent: Option<&Section>,
+    anchor: Option<&Section>,
+) -> Result<()> {
+    let own = section.start..section.content.end.max(section.start + 1);
+    if [parent, anchor].into_iter().flatten().any(|other| own.contains(&other.start)) {
+        let message = "a section cannot go under or beside itself";
+        return Err(refusal("move_into_itself", message, "name another heading"));
+    }
+    let start_of = |section: &Section| section.start;
+    let above = |anchor: &Section| anchor.parent.map(|index| start_of(&outline.sections[index]));
+    if anchor.is_some_and(|anchor| above(anchor) != parent.map(start_of)) {
+        let message = "the sibling is not under that parent";
+        return Err(refusal("edit_unsupported", message, "name the sibling's own parent"));
+    }
+    Ok(())
 }
 
 fn first_child(

@@ -10,6 +10,15 @@ pub(super) struct Leveled {
     pub(super) warnings: Vec<String>,
 }
 
+/// Moves the headings of the content so that the highest is a child of a heading of this level. Under the whole note
+/// (level 0) they stay as they are.
+pub(super) fn under(content: &str, level: u8) -> Leveled {
+    match level {
+        0 => Leveled { text: content.to_owned(), warnings: Vec::new() },
+        _ => rebase(content, level + 1),
+    }
+}
+
 /// Moves the headings of the content so that the highest is of this level.
 pub(super) fn rebase(content: &str, level: u8) -> Leveled {
     let blocks = Blocks::scan(content, 0);

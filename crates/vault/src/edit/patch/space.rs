@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Patched, refusal};
+use super::Patched;
+use crate::edit::section::{is_atx, refuse_lost_headings, structure_broken};
 use crate::error::Result;
 use crate::note::blocks::Blocks;
 use crate::note::outline::{Outline, Section, behind_line};
@@ -21,6 +22,13 @@ pub(super) fn filled(text: &str, span: Range<usize>) -> Range<usize> {
 pub(super) fn trimmed(outline: &Outline<'_>, content: &str) -> String {
     let content = outline.with_newlines(content);
     content[crate::note::outline::core(&content, 0..content.len())].to_owned()
+}
+
+/// Whether content is what stands in the span, line ends and white space around it aside: then there is nothing to do.
+pub(super) fn is_own(outline: &Outline<'_>, span: Range<usize>, content: &str) -> bool {
+    let plain = |text: &str| text.replace("\r\n", "\n");
+    let core = |text: &str| plain(&text[crate::note::outline::core(text, 0..text.len())]);
+    core(&outline.text[span]) == core(content)
 }
 
 /// Whether the text starts with a blank line.
@@ -88,7 +96,7 @@ pub(super) fn flush_below(outline: &Outline<'_>) -> bool {
 /// The line end that a setext heading at `at` needs to stay one, if text would come right before it.
 pub(super) fn apart_from_setext(outline: &Outline<'_>, at: usize) -> &'static str {
     match section_at(outline, at) {
-        Some(section) if !crate::edit::section::is_atx(outline, section) => outline.newline(),
+        Some(section) if !is_atx(outline, section) => outline.newline(),
         _ => "",
     }
 }
@@ -106,32 +114,20 @@ pub(super) fn cut(outline: &Outline<'_>, start: usize, stop: usize) -> Range<usi
         }
         return start..end;
     }
-    if after == text.len() || starts_blank(&text[after..]) { floor..after } else { start..after }
+    let flush = section_at(outline, after).is_some_and(|next| is_atx(outline, next));
+    if after == text.len() || flush || starts_blank(&text[after..]) { floor..after } else { start..after }
 }
 
-/// Puts text in place of a span and makes sure that all headings outside of it are still what they were.
+/// Puts text in place of a span and makes sure that the front matter and all headings outside are what they were.
 pub(super) fn finish(outline: &Outline<'_>, span: Range<usize>, put: &str) -> Result<String> {
     let text = format!("{}{put}{}", &outline.text[..span.start], &outline.text[span.end..]);
     let after = Outline::read(&text);
-    let names = |sections: &[Section]| -> Vec<(u8, String)> {
-        sections.iter().map(|section| (section.level, section.label.clone())).collect()
-    };
-    let head = outline.sections.partition_point(|section| section.start < span.start);
-    let tail = outline.sections.len() - outline.sections.partition_point(|section| section.start < span.end);
-    let found = after.sections.len();
-    let same = after.body == outline.body
-        && found >= head + tail
-        && names(&after.sections[..head]) == names(&outline.sections[..head])
-        && names(&after.sections[found - tail..])
-            == names(&outline.sections[outline.sections.len() - tail..]);
-    if same {
-        return Ok(text);
+    let yaml = |outline: &Outline<'_>| outline.front.as_ref().map(|front| front.yaml.clone());
+    if yaml(&after) != yaml(outline) {
+        return Err(structure_broken());
     }
-    Err(refusal(
-        "structure_broken",
-        "with this content, headings outside of the target would no longer be headings",
-        "close every code fence, comment and HTML block in the content, and do not start a note with `---`",
-    ))
+    refuse_lost_headings(outline, &span, &after)?;
+    Ok(text)
 }
 
 /// The same without warnings.

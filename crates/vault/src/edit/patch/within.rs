@@ -86,25 +86,22 @@ fn sibling(outline: &Outline<'_>, unit: &Unit, level: u8, patch: &Patch) -> Resu
     if given.is_empty() {
         return Err(crate::edit::section::preexists());
     }
-    let leveled = levels::rebase(&given, level + 1);
+    let leveled = levels::under(&given, level);
+    let start = unit.text.start;
     let after = behind_line(text, unit.end);
-    let close = match () {
-        () if unit.end == text.len() => newline,
-        () if after == text.len() || starts_blank(&text[after..]) => "",
-        () if patch.operation == Operation::Append => newline,
-        () => "",
-    };
-    let open = if follows_text(outline, unit.text.start) && !follows_heading(outline, unit.text.start) {
-        newline
-    } else {
-        ""
-    };
+    let open = if after == unit.end { newline } else { "" };
     let (span, put) = match patch.operation {
         Operation::Prepend => {
-            (unit.text.start..unit.text.start, format!("{open}{}{newline}{newline}", leveled.text))
+            let apart = follows_text(outline, start) && !follows_heading(outline, start);
+            let apart = if apart { newline } else { "" };
+            (start..start, format!("{apart}{}{newline}{newline}", leveled.text))
         }
-        Operation::Append => (unit.end..unit.end, format!("{newline}{newline}{}{close}", leveled.text)),
-        _ => (unit.text.start..unit.end, format!("{}{close}", leveled.text)),
+        Operation::Append => {
+            let free = after == text.len() || starts_blank(&text[after..]);
+            let apart = if free { "" } else { newline };
+            (after..after, format!("{open}{newline}{}{newline}{apart}", leveled.text))
+        }
+        _ => (start..unit.end, format!("{}{open}", leveled.text)),
     };
     Ok(Patched { text: finish(outline, span, &put)?, warnings: leveled.warnings })
 }
