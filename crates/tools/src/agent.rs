@@ -1,1 +1,2 @@
 //! The agent itself: finding tools, turning pages.
+

@@ -1,0 +1,169 @@
+//! `vault_health_check`: what is wrong or odd in the vault. It only reads; a repair is an ordinary edit.
+
+use std::fmt::Write as _;
+
+use pipeline::{Effect, Group, Output, Plan, Refusal, Spec, Tool, View};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use vault::health::{self, Finding, FindingKind, Severity};
+
+use crate::page::{clip, count, first_few, page};
+
+/// Findings of one answer at most.
+const MOST: usize = 500;
+/// How many notes of one finding are named, and how much of a message is shown.
+const NAMED: usize = 5;
+const LONGEST: usize = 300;
+
+/// The tool.
+pub struct VaultHealthCheck;
+
+/// Check the vault for broken links, orphans, duplicate names, invalid front matter and the like. Nothing is changed;
+/// each finding says which edit would mend it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Only findings of this kind.
+    kind: Option<Kind>,
+    /// Findings to list at most, up to 500.
+    #[serde(default = "fifty")]
+    limit: usize,
+    /// How many to pass over: `next` of the page before.
+    #[serde(default)]
+    offset: usize,
+}
+
+/// A kind of finding, as a caller names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    InvalidFrontMatter,
+    Unreadable,
+    BrokenLink,
+    DuplicateName,
+    DuplicateAlias,
+    TagCase,
+    EmptyNote,
+    Orphan,
+    MissingReciprocal,
+    Hub,
+}
+
+impl From<FindingKind> for Kind {
+    fn from(kind: FindingKind) -> Kind {
+        match kind {
+            FindingKind::InvalidFrontMatter => Kind::InvalidFrontMatter,
+            FindingKind::Unreadable => Kind::Unreadable,
+            FindingKind::BrokenLink => Kind::BrokenLink,
+            FindingKind::DuplicateName => Kind::DuplicateName,
+            FindingKind::DuplicateAlias => Kind::DuplicateAlias,
+            FindingKind::TagCase => Kind::TagCase,
+            FindingKind::EmptyNote => Kind::EmptyNote,
+            FindingKind::Orphan => Kind::Orphan,
+            FindingKind::MissingReciprocal => Kind::MissingReciprocal,
+            FindingKind::Hub => Kind::Hub,
+        }
+    }
+}
+
+fn fifty() -> usize {
+    50
+}
+
+/// A finding, made short enough to show.
+#[derive(Serialize)]
+struct Shown {
+    kind: FindingKind,
+    severity: Severity,
+    paths: Vec<String>,
+    total_paths: usize,
+    line: Option<u32>,
+    message: String,
+    repair: Option<String>,
+    #[serde(skip)]
+    text: String,
+}
+
+impl Tool for VaultHealthCheck {
+    const SPEC: Spec = Spec::new("vault_health_check", Group::Vault, Effect::Answers).deferred();
+    type Input = Input;
+    async fn plan(&self, input: Input, view: &View<'_>) -> Result<Plan, Refusal> {
+        let mut findings = view.catalog()?.health();
+        let counts = health::counts(&findings);
+        findings.retain(|finding| input.kind.is_none_or(|kind| kind == Kind::from(finding.kind)));
+        let shown: Vec<Shown> = findings.iter().map(shown).collect();
+        let page = page(&shown, input.offset, input.limit.min(MOST), |finding| finding.text.len());
+        let named: Vec<String> = counts.iter().map(|(kind, number)| format!("{number} {}", name(*kind))).collect();
+        let mut text = match named.is_empty() {
+            true => "no findings".to_owned(),
+            false => format!("{}: {}", count(counts.values().sum(), "finding"), named.join(", ")),
+        };
+        page.items.iter().for_each(|finding| text += &format!("\n{}", finding.text));
+        if let Some(next) = page.next {
+            text += &format!("\n[{} more. Go on with offset {next}]", shown.len() - next);
+        }
+        let data = json!({
+            "counts": counts, "findings": page.items, "total": shown.len(), "next": page.next
+        });
+        Ok(Plan::Answer(Output::new(text, data).from_vault("vault health")))
+    }
+}
+
+/// The kind as data and people write it.
+fn name(kind: FindingKind) -> String {
+    match serde_json::to_value(kind) {
+        Ok(Value::String(name)) => name,
+        _ => format!("{kind:?}"),
+    }
+}
+
+fn shown(finding: &Finding) -> Shown {
+    let message = clip(&finding.message, LONGEST);
+    let repair = finding.repair.as_deref().map(|repair| clip(repair, LONGEST));
+    let mut text = format!("{}: {}", name(finding.kind), first_few(&finding.paths, NAMED));
+    if let Some(line) = finding.line {
+        let _ = write!(text, ", line {line}");
+    }
+    let _ = write!(text, ": {message}");
+    if let Some(repair) = &repair {
+        let _ = write!(text, " (repair: {repair})");
+    }
+    Shown {
+        kind: finding.kind,
+        severity: finding.severity,
+        paths: finding.paths.iter().take(NAMED).map(ToString::to_string).collect(),
+        total_paths: finding.paths.len(),
+        line: finding.line,
+        message,
+        repair,
+        text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use pipeline::testing::check;
+
+    const VAULT: &str = "a.md: [[b]]\n[[nowhere]] #Tag\n--- b.md: #tag #tag [[a]]\n--- c.md: \n--- x/b.md: ---\na: [\n---\n";
+
+    #[test]
+    fn findings_are_counted_by_kind_and_say_how_to_mend_them() {
+        check(VaultHealthCheck, VAULT, json!({}), expect![[""]]);
+    }
+
+    #[test]
+    fn one_kind_page_by_page() {
+        check(VaultHealthCheck, VAULT, json!({"kind": "orphan", "limit": 1}), expect![[""]]);
+        check(VaultHealthCheck, VAULT, json!({"kind": "hub"}), expect![[""]]);
+        check(VaultHealthCheck, "a.md: [[b]]\n--- b.md: [[a]]", json!({}), expect![[""]]);
+        check(VaultHealthCheck, VAULT, json!({"kind": "nonsense"}), expect![[""]]);
+    }
+
+    #[test]
+    fn a_check_is_a_read_and_needs_no_approval() {
+        assert_eq!(VaultHealthCheck::SPEC.effect, Effect::Answers);
+    }
+}
