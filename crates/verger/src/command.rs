@@ -2,7 +2,6 @@
 
 pub mod audit;
 pub mod check;
-pub mod doctor;
 pub mod find;
 pub mod help;
 pub mod history;

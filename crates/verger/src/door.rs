@@ -2,14 +2,14 @@
 //!
 //! Every command that reads or writes notes goes through [`Door::call`]. Deliberately not here: what commands print.
 
-use std::path::Path;
-
 use pipeline::approve::Beforehand;
 use pipeline::audit::Audit;
 use pipeline::grants::Grants;
 use pipeline::run::OutcomeJson;
 use pipeline::{Asker, Call, Nobody, Outcome, Output, Refusal, Road, Task, World};
 use serde_json::Value;
+use vault::catalog::Lookup;
+use vault::files::Kind;
 use vault::policy::Scope;
 use vault::{Change, Vault, VaultPath};
 
@@ -80,6 +80,9 @@ impl<'t> Door<'t> {
         };
         match self.runtime.block_on(self.road.run(&task, call, asker)) {
             Outcome::Denied(refusal) if alone => Outcome::Denied(nobody_there(refusal, tool)),
+            Outcome::Refused(refusal) if refusal.reason == "tool_unknown" => {
+                Outcome::Refused(unknown_tool(refusal, tool))
+            }
             outcome => outcome,
         }
     }
@@ -145,21 +148,23 @@ impl<'t> Door<'t> {
         if changes.len() > 1 {
             terminal.note(&format!("{} files changed", changes.len()));
         }
+        if let Err(error) = self.road.vault().collect_if_due(self.config.retention, self.now_ms()) {
+            terminal.note(&format!("note: old checkpoints could not be dropped: {error}"));
+        }
         if let Some(id) = checkpoint {
             terminal.say(&terminal.err.paint(Role::Dim, &format!("take it back: verger undo {id}")));
         }
     }
 
-    /// The file that a person means: a path, a name, `[[a wiki link]]`. The catalog is read only if the path is not there.
+    /// The note that a person means: a path, a name, `[[a wiki link]]`. The catalog is read only if the path is not
+    /// there; a folder is meant only if no note is.
     pub fn resolve(&self, text: &str) -> Result<VaultPath, Failure> {
         let scope = self.scope()?;
         let view = self.road.vault().view(&scope);
         let name = wiki_name(text);
-        let parse = |text: &str| {
-            VaultPath::parse(text).map_err(|error| vault::Error::Path { text: text.to_owned(), error })
-        };
         let path = parse(name)?;
-        if view.look(&path)?.is_some() {
+        let there = view.look(&path)?;
+        if matches!(&there, Some(entry) if entry.kind == Kind::File) {
             return Ok(path);
         }
         if let Ok(note) = parse(&format!("{name}.md"))
@@ -167,7 +172,21 @@ impl<'t> Door<'t> {
         {
             return Ok(note);
         }
-        Ok(view.find(&path)?)
+        match there.map(|_| view.catalog().map(|catalog| catalog.lookup(name))).transpose()? {
+            None => Ok(view.find(&path)?),
+            Some(Lookup::One(note)) => Ok(note),
+            Some(Lookup::None | Lookup::Several(_)) => Ok(path),
+        }
+    }
+
+    /// The file or folder that a person means: what lies at the path, else the note of that name.
+    pub fn resolve_any(&self, text: &str) -> Result<VaultPath, Failure> {
+        let scope = self.scope()?;
+        let path = parse(wiki_name(text).trim_end_matches('/'))?;
+        match self.road.vault().view(&scope).look(&path)? {
+            Some(_) => Ok(path),
+            None => self.resolve(text),
+        }
     }
 
     /// What this task may read and write now.
@@ -184,6 +203,11 @@ impl<'t> Door<'t> {
     pub fn json(&self, data: &impl serde::Serialize) {
         self.terminal.json(&serde_json::json!({"ok": true, "data": data}));
     }
+}
+
+/// A path as somebody typed it.
+pub fn parse(text: &str) -> Result<VaultPath, Failure> {
+    Ok(VaultPath::parse(text).map_err(|error| vault::Error::Path { text: text.to_owned(), error })?)
 }
 
 /// The road over a vault, with every tool there is.
@@ -220,22 +244,17 @@ fn nobody_there(refusal: Refusal, tool: &str) -> Refusal {
     }
 }
 
+fn unknown_tool(refusal: Refusal, tool: &str) -> Refusal {
+    let hint = match refusal.hint.starts_with("did you mean") {
+        true => refusal.hint,
+        false => "`verger tools` lists them".to_owned(),
+    };
+    Refusal { message: format!("there is no tool `{tool}`"), hint, ..refusal }
+}
+
 /// Reads an argument that may stand for something else: `-` is stdin, `@file` a file where that is allowed.
 pub fn text_or_stdin(terminal: &Terminal, text: String) -> Result<String, Failure> {
     if text == "-" { terminal.read_stdin() } else { Ok(text) }
-}
-
-/// The text of a file that the person named on the command line.
-#[expect(clippy::disallowed_methods, reason = "a file that the person named, anywhere on the machine")]
-pub fn read_named(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| {
-        Failure::new(
-            Exit::Usage,
-            "input",
-            format!("{} cannot be read: {error}", path.display()),
-            "check the path behind @",
-        )
-    })
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod args;
 mod asker;
 mod command;
 mod config;
+mod doctor;
 mod door;
 mod failure;
 mod paper;
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
-    use command::{audit, check, doctor, find, help, history, init, read, tool, undo, write};
+    use command::{audit, check, find, help, history, init, read, tool, undo, write};
     let open = || Door::open(&cli.global, terminal);
     match cli.command {
         Command::Init { path } => init::init(terminal, path.as_deref().or(cli.global.vault.as_deref())),

@@ -1,5 +1,8 @@
-//! Where things lie on this machine: the vault, the folder of its data, the configuration, Obsidian's list of vaults.
+//! Where things lie on this machine: the vault, the folder of its data, the configuration, Obsidian's list of vaults,
+//! the keyboard; and the few files outside the road that the command line itself reads and makes.
 
+use std::fs::File;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
@@ -176,6 +179,54 @@ fn resolve(path: &Path) -> std::io::Result<PathBuf> {
 #[expect(clippy::disallowed_methods, reason = "Obsidian's own settings, outside the vault")]
 fn read(path: &Path) -> Option<String> {
     std::fs::read_to_string(path).ok()
+}
+
+/// Puts a line before everything else in a file.
+#[expect(clippy::disallowed_methods, reason = "the person's configuration, outside the vault")]
+pub fn insert_line(file: &Path, line: &str) -> std::io::Result<()> {
+    let text = std::fs::read_to_string(file)?;
+    let fresh = file.with_extension("toml.new");
+    std::fs::write(&fresh, format!("{line}\n{text}"))?;
+    std::fs::rename(&fresh, file)
+}
+
+/// Writes a file that is not there yet; a link or anything else in its place is left alone.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "rule files and configuration are made for the person, before there is a road"
+)]
+pub fn write_new(file: &Path, text: &str) -> std::io::Result<bool> {
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+        // `.verger` could be a link to somewhere else.
+        if std::fs::symlink_metadata(folder)?.is_symlink() && folder.ends_with(".verger") {
+            return Err(std::io::Error::other("the folder `.verger` is a symbolic link"));
+        }
+    }
+    match std::fs::File::options().write(true).create_new(true).open(file) {
+        Ok(mut made) => made.write_all(text.as_bytes()).and_then(|()| made.sync_all()).map(|()| true),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The text of a file that the person named on the command line.
+#[expect(clippy::disallowed_methods, reason = "a file that the person named, anywhere on the machine")]
+pub fn read_named(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| {
+        Failure::new(
+            Exit::Usage,
+            "input",
+            format!("{} cannot be read: {error}", path.display()),
+            "check the path behind @",
+        )
+    })
+}
+
+/// The keyboard of the person, when stdin carries data.
+#[expect(clippy::disallowed_methods, reason = "the terminal itself")]
+pub fn keyboard() -> Option<File> {
+    File::open("/dev/tty").ok().filter(File::is_terminal)
 }
 
 #[cfg(test)]

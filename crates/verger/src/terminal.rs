@@ -2,12 +2,12 @@
 //!
 //! Deliberately not here: what text looks like (`paper.rs`) and what is asked (`asker.rs`).
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::failure::{Exit, Failure};
 use crate::paper::{Colour, Controls, Paper, Role, Simple};
+use crate::place::keyboard;
 
 /// Where a command speaks.
 #[derive(Debug)]
@@ -139,11 +139,6 @@ impl Terminal {
         }
         String::from_utf8(bytes).map_err(|_| failed("stdin is not UTF-8 text".to_owned()))
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the keyboard of the person, when stdin carries data")]
-fn keyboard() -> Option<File> {
-    File::open("/dev/tty").ok().filter(File::is_terminal)
 }
 
 fn set(name: &str) -> bool {

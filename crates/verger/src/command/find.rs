@@ -55,7 +55,8 @@ pub fn search(door: &Door<'_>, search: Search) -> Result<(), Failure> {
         door.terminal.note(&format!("{} of {total} matches shown; see more with --limit", matches.len()));
     }
     if let Some(skipped) = data.get("files_skipped").and_then(Value::as_u64).filter(|skipped| *skipped > 0) {
-        door.terminal.note(&format!("{skipped} files could not be searched (not text, or too large)"));
+        let files = if skipped == 1 { "file" } else { "files" };
+        door.terminal.note(&format!("{skipped} {files} could not be searched (not text, or too large)"));
     }
     Ok(())
 }

@@ -1,6 +1,5 @@
 //! `init`: makes a vault known. Writes what is missing, never over what is there; running it twice changes nothing.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -8,7 +7,7 @@ use serde_json::json;
 use crate::config::{self, Config};
 use crate::failure::{Exit, Failure};
 use crate::paper::Role;
-use crate::place::{self, Place};
+use crate::place::{self, Place, write_new};
 use crate::terminal::Terminal;
 
 const IGNORE: &str = "\
@@ -95,36 +94,8 @@ fn name_vault(file: &Path, vault: &Path, before: &Config) -> std::io::Result<boo
         return Ok(false);
     }
     // A key of the top must stand before the first table, so it goes to the very beginning.
-    insert_line(file, &config::vault_line(vault))?;
+    place::insert_line(file, &config::vault_line(vault))?;
     Ok(true)
-}
-
-#[expect(clippy::disallowed_methods, reason = "the person's configuration, outside the vault")]
-fn insert_line(file: &Path, line: &str) -> std::io::Result<()> {
-    let text = std::fs::read_to_string(file)?;
-    let fresh = file.with_extension("toml.new");
-    std::fs::write(&fresh, format!("{line}\n{text}"))?;
-    std::fs::rename(&fresh, file)
-}
-
-/// Writes a file that is not there yet; a link or anything else in its place is left alone.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "rule files and configuration are made for the person, before there is a road"
-)]
-fn write_new(file: &Path, text: &str) -> std::io::Result<bool> {
-    if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder)?;
-        // `.verger` could be a link to somewhere else.
-        if std::fs::symlink_metadata(folder)?.is_symlink() && folder.ends_with(".verger") {
-            return Err(std::io::Error::other("the folder `.verger` is a symbolic link"));
-        }
-    }
-    match std::fs::File::options().write(true).create_new(true).open(file) {
-        Ok(mut made) => made.write_all(text.as_bytes()).and_then(|()| made.sync_all()).map(|()| true),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(error),
-    }
 }
 
 fn cannot(file: &Path, error: &std::io::Error) -> Failure {

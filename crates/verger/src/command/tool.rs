@@ -5,9 +5,10 @@ use serde_json::Value;
 
 use crate::args::{Page, Writing};
 use crate::config;
-use crate::door::{Door, read_named};
+use crate::door::Door;
 use crate::failure::Failure;
 use crate::paper::{self, Role};
+use crate::place::read_named;
 use crate::terminal::Terminal;
 
 /// Calls a tool.

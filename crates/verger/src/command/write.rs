@@ -4,7 +4,7 @@ use serde_json::json;
 use vault::VaultPath;
 
 use crate::args::Writing;
-use crate::door::{Door, text_or_stdin};
+use crate::door::{Door, parse, text_or_stdin};
 use crate::failure::{Exit, Failure};
 
 /// Makes a note. What is there already is not overwritten.
@@ -33,7 +33,7 @@ pub fn append(door: &Door<'_>, note: &str, text: String, writing: Writing) -> Re
 
 /// Moves a note or folder, with the links that lead to it. Into a folder that is there, it keeps its name.
 pub fn mv(door: &Door<'_>, from: &str, to: &str, writing: Writing) -> Result<(), Failure> {
-    let from = door.resolve(from)?;
+    let from = door.resolve_any(from)?;
     let scope = door.scope()?;
     let view = door.road.vault().view(&scope);
     let is_folder = |path: &VaultPath| {
@@ -52,17 +52,13 @@ pub fn mv(door: &Door<'_>, from: &str, to: &str, writing: Writing) -> Result<(),
 
 /// Moves a note to the vault's trash.
 pub fn rm(door: &Door<'_>, note: &str, writing: Writing) -> Result<(), Failure> {
-    let path = door.resolve(note)?;
+    let path = door.resolve_any(note)?;
     door.write("delete_file", json!({"path": path}), writing)
 }
 
 /// Text that ends its line, as `echo` would.
 pub fn whole_lines(text: String) -> String {
     if text.is_empty() || text.ends_with('\n') { text } else { text + "\n" }
-}
-
-fn parse(text: &str) -> Result<VaultPath, Failure> {
-    Ok(VaultPath::parse(text).map_err(|error| vault::Error::Path { text: text.to_owned(), error })?)
 }
 
 /// A name without an extension is a note's.
