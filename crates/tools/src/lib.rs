@@ -11,3 +11,6 @@ pub mod read;
 pub mod table;
 pub mod vault;
 mod window;
+
+#[cfg(test)]
+mod tests;

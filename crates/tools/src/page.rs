@@ -15,12 +15,7 @@ pub(crate) struct Page<'i, T> {
 }
 
 /// The page behind `offset` entries: at most `limit` of them and about [`CHARS`] characters, but never none of some.
-pub(crate) fn page<T>(
-    items: &[T],
-    offset: usize,
-    limit: usize,
-    length: impl Fn(&T) -> usize,
-) -> Page<'_, T> {
+pub(crate) fn page<T>(items: &[T], offset: usize, limit: usize, length: impl Fn(&T) -> usize) -> Page<'_, T> {
     let rest = items.get(offset..).unwrap_or_default();
     let mut room = CHARS;
     let fits = |item: &&T| {

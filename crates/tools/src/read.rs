@@ -14,3 +14,6 @@ pub use list_files::ListFiles;
 pub use read_checkpoint::ReadCheckpoint;
 pub use read_file::ReadFile;
 pub use search_files::SearchFiles;
+
+#[cfg(test)]
+pub(crate) use checkpoint::testing;

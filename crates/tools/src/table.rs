@@ -2,6 +2,8 @@
 
 use pipeline::Registry;
 
+use crate::{agent, read, vault};
+
 /// A registry with all built-in tools.
 pub fn all() -> Registry {
     let registry = Registry::default();
@@ -13,11 +15,23 @@ pub fn all() -> Registry {
 }
 
 fn add_read(registry: &Registry) {
-    let _ = registry;
+    registry
+        .add(read::ReadFile)
+        .add(read::ListFiles)
+        .add(read::SearchFiles)
+        .add(read::ListCheckpoints)
+        .add(read::ReadCheckpoint)
+        .add(read::DiffCheckpoint);
 }
 
 fn add_vault(registry: &Registry) {
-    let _ = registry;
+    registry
+        .add(vault::GetFrontmatter)
+        .add(vault::SearchByTag)
+        .add(vault::GetLinkedNotes)
+        .add(vault::GetVaultStats)
+        .add(vault::GetDailyNote)
+        .add(vault::VaultHealthCheck);
 }
 
 fn add_edit(registry: &Registry) {
@@ -25,5 +39,5 @@ fn add_edit(registry: &Registry) {
 }
 
 fn add_agent(registry: &Registry) {
-    let _ = registry;
+    registry.add(agent::FindTool).add(agent::ReadResult);
 }

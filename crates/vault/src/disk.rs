@@ -316,47 +316,41 @@ impl Disk {
         })
     }
 
-    fn walk_folder(
-        &self,
-        folder: OwnedFd,
-        at: &VaultFolder,
-        depth: usize,
-        each: &mut dyn FnMut(Entry),
-    ) -> Result<()> {
-        let mut entries = fs::Dir::new(folder)
-            .map_err(|errno| Error::io(format!("cannot list the folder `{at}`"), errno))?;
-        let mut below = Vec::new();
+    /// Calls `each` for what lies directly in a folder; hidden names are left out.
+    pub(crate) fn list(&self, at: &VaultFolder, each: &mut dyn FnMut(Entry)) -> Result<()> {
+        let cannot = |errno| Error::io(format!("cannot list the folder `{at}`"), errno);
+        let mut entries = fs::Dir::new(self.open_folder(at).map_err(cannot)?).map_err(cannot)?;
         while let Some(entry) = entries.next() {
-            let entry = entry.map_err(|errno| Error::io(format!("cannot list the folder `{at}`"), errno))?;
+            let entry = entry.map_err(cannot)?;
             // Hidden names are no notes; a name that is no UTF-8 or holds control characters has no VaultPath.
             let Ok(name) = entry.file_name().to_str() else { continue };
-            if name.starts_with('.') {
-                continue;
-            }
             let Ok(path) = at.join(name) else { continue };
-            if path.name() != name {
+            if name.starts_with('.') || path.name() != name {
                 continue;
             }
-            let handle =
-                entries.fd().map_err(|errno| Error::io(format!("cannot list the folder `{at}`"), errno))?;
+            let handle = entries.fd().map_err(cannot)?;
             let Ok(stat) = fs::statat(handle, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
-            match FileType::from_raw_mode(stat.st_mode) {
-                FileType::RegularFile => each(Entry { path, kind: Kind::File, stat: state(&stat).into() }),
-                FileType::Directory => {
-                    each(Entry { path: path.clone(), kind: Kind::Folder, stat: state(&stat).into() });
-                    below.push(path);
-                }
-                _ => {}
-            }
+            let kind = match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => Kind::File,
+                FileType::Directory => Kind::Folder,
+                _ => continue,
+            };
+            each(Entry { path, kind, stat: state(&stat).into() });
         }
-        drop(entries);
-        for path in below {
-            // A folder that vanished or cannot be opened hides nothing else.
-            if let Ok(folder) = self.open_folder(&path.clone().into())
-                && depth < DEEPEST
-            {
-                self.walk_folder(folder, &path.into(), depth + 1, each)?;
+        Ok(())
+    }
+
+    fn walk_folder(&self, at: &VaultFolder, depth: usize, each: &mut dyn FnMut(Entry)) -> Result<()> {
+        let mut below = Vec::new();
+        self.list(at, &mut |entry| {
+            if entry.kind == Kind::Folder {
+                below.push(entry.path.clone());
             }
+            each(entry);
+        })?;
+        for path in below.into_iter().filter(|_| depth < DEEPEST) {
+            // A folder that vanished or cannot be opened hides nothing else.
+            self.walk_folder(&path.into(), depth + 1, each).ok();
         }
         Ok(())
     }
@@ -364,9 +358,7 @@ impl Disk {
 
 impl Files for Disk {
     fn walk(&self, each: &mut dyn FnMut(Entry)) -> Result<()> {
-        let root = VaultFolder::root();
-        let folder = self.open_folder(&root).map_err(|errno| Error::io("cannot open the vault", errno))?;
-        self.walk_folder(folder, &root, 0, each)
+        self.walk_folder(&VaultFolder::root(), 0, each)
     }
 
     fn read(&self, path: &VaultPath) -> Result<Vec<u8>> {
@@ -374,10 +366,9 @@ impl Files for Disk {
     }
 
     fn walk_in(&self, at: &VaultFolder, each: &mut dyn FnMut(Entry)) -> Result<()> {
-        match self.open_folder(at) {
-            Ok(folder) => self.walk_folder(folder, at, 0, each),
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
-            Err(errno) => Err(Error::io(format!("cannot list the folder `{at}`"), errno)),
+        match at.path().map(|path| self.look(path)).transpose()? {
+            Some(None | Some((Kind::File, _))) => Ok(()),
+            None | Some(Some((Kind::Folder, _))) => self.walk_folder(at, 0, each),
         }
     }
 

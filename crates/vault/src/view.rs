@@ -101,7 +101,7 @@ impl<'v> View<'v> {
             Lookup::Several(paths) => Err(Error::Edit {
                 reason: "ambiguous_path",
                 message: format!("`{path}` could be several files"),
-                hint: "use one of the exact paths".to_owned(),
+                hint: format!("use one of the exact paths: {}", some_of(&paths)),
                 candidates: paths.iter().map(ToString::to_string).collect(),
             }),
             Lookup::None => Err(Error::Missing { path: path.clone(), near: self.near(path) }),
@@ -111,24 +111,29 @@ impl<'v> View<'v> {
     /// Everything in a folder, sorted by path; all below it, or only what lies directly in it.
     pub fn list(&self, folder: &VaultFolder, depth: Depth) -> Result<Vec<Entry>> {
         if let Some(path) = folder.path() {
-            match self.look(path)? {
-                Some(Entry { kind: Kind::Folder, .. }) => {}
-                Some(_) => return Err(Error::NotAFolder { path: path.clone() }),
-                None if self.scope.may_enter(path) && self.vault.disk().look(path)?.is_some() => {}
+            if !self.scope.may_enter(path) {
+                self.scope.check_read(path).map_err(|error| self.with_suggestions(error))?;
+            }
+            match self.vault.disk().look(path)?.map(|(kind, _)| kind) {
+                Some(Kind::Folder) => {}
+                Some(Kind::File) => return Err(Error::NotAFolder { path: path.clone() }),
                 None => return Err(Error::Missing { path: path.clone(), near: self.near(path) }),
             }
         }
         let mut entries = Vec::new();
-        self.vault.disk().walk_in(folder, &mut |entry| {
-            let direct = depth == Depth::All || entry.path.parent() == *folder;
+        let mut take = |entry: Entry| {
             let seen = match entry.kind {
                 Kind::File => self.scope.may_read(&entry.path),
                 Kind::Folder => self.scope.may_enter(&entry.path),
             };
-            if direct && seen {
+            if seen {
                 entries.push(entry);
             }
-        })?;
+        };
+        match depth {
+            Depth::All => self.vault.disk().walk_in(folder, &mut take)?,
+            Depth::One => self.vault.disk().list(folder, &mut take)?,
+        }
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(entries)
     }
@@ -173,16 +178,12 @@ impl<'v> View<'v> {
     pub fn checkpoint(&self, id: &str) -> Result<CheckpointInfo> {
         let mut store = self.vault.store();
         store.log.catch_up()?;
-        let entry = store.log.find(id)?;
-        self.shown(entry).ok_or_else(|| Error::Checkpoint {
-            reason: "checkpoint_missing",
-            message: format!("there is no checkpoint `{id}`"),
-        })
+        // Only among what may be seen: a hidden checkpoint is no rival for a prefix.
+        store.log.find_among(id, |entry| self.shown(entry))
     }
 
     /// A file's bytes before and after a checkpoint; `None` where it did not exist.
     pub fn checkpoint_file(&self, id: &str, path: &VaultPath) -> Result<BothSides> {
-        self.scope.check_read(path)?;
         let info = self.checkpoint(id)?;
         let store = self.vault.store();
         for step in &info.steps {
@@ -255,6 +256,12 @@ impl<'v> View<'v> {
             other => other,
         }
     }
+}
+
+fn some_of(paths: &[VaultPath]) -> String {
+    let shown: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
+    let more = if paths.len() > 5 { format!(" and {} more", paths.len() - 5) } else { String::new() };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// How far a listing goes.

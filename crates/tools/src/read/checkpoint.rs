@@ -33,13 +33,17 @@ pub(super) fn find(view: &View<'_>, prefix: &str) -> Result<CheckpointInfo, Refu
 
 /// A file's bytes before and after a checkpoint; a refusal says which files it holds.
 pub(super) fn file(view: &View<'_>, info: &CheckpointInfo, path: &VaultPath) -> Result<Sides, Refusal> {
-    view.checkpoint_file(&info.id, path).map_err(|error| {
-        let mut refusal = Refusal::from(error);
-        if refusal.reason == "checkpoint_file_missing" {
+    view.checkpoint_file(&info.id, path).map_err(|error| match error.reason() {
+        // A path that an ignore file hides is told like one that the checkpoint does not hold.
+        "checkpoint_file_missing" | "note_missing" => {
             let steps: Vec<String> = info.steps.iter().map(words).collect();
-            refusal.hint = format!("its steps are: {}", first_few(&steps, 10));
+            Refusal::new(
+                "checkpoint_file_missing",
+                format!("checkpoint {} holds no text of `{path}`", info.id),
+                format!("its steps are: {}", first_few(&steps, 10)),
+            )
         }
-        refusal
+        _ => error.into(),
     })
 }
 
@@ -72,7 +76,7 @@ pub(super) fn ending(info: &CheckpointInfo) -> &'static str {
 }
 
 #[cfg(test)]
-pub(super) mod testing {
+pub(crate) mod testing {
     //! A vault with a history.
 
     use super::*;

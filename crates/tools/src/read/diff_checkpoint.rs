@@ -154,7 +154,9 @@ mod tests {
 
     #[test]
     fn order_and_duplicates_are_seen() {
-        check(json!({"commitOid": "000000000001", "path": "a.md"}), expect![[r#"
+        check(
+            json!({"commitOid": "000000000001", "path": "a.md"}),
+            expect![[r#"
             --- a/a.md
             +++ b/a.md
             @@ -1,3 +1,3 @@
@@ -162,22 +164,31 @@ mod tests {
              one
             -two
              two
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn without_a_path_the_lines_of_each_file_are_counted() {
-        check(json!({"commitOid": "000000000001"}), expect![[r#"
+        check(
+            json!({"commitOid": "000000000001"}),
+            expect![[r#"
             checkpoint 000000000001 of 2026-03-14 09:26, put in task-1: 1 step
-            ~ a.md +1 -1"#]]);
-        check(json!({"commitOid": "000000000002"}), expect![[r#"
+            ~ a.md +1 -1"#]],
+        );
+        check(
+            json!({"commitOid": "000000000002"}),
+            expect![[r#"
             checkpoint 000000000002 of 2026-03-14 09:26, put in task-1: 1 step
-            + b.md +1 -0"#]]);
+            + b.md +1 -0"#]],
+        );
     }
 
     #[test]
     fn the_text_before_can_be_compared_with_what_is_there_now() {
-        check(json!({"commitOid": "000000000001", "path": "a.md", "against": "now"}), expect![[r#"
+        check(
+            json!({"commitOid": "000000000001", "path": "a.md", "against": "now"}),
+            expect![[r#"
             --- a/a.md
             +++ b/a.md
             @@ -1,3 +1 @@
@@ -185,12 +196,21 @@ mod tests {
             -two
             -two
             +three
-        "#]]);
-        check(json!({"commitOid": "000000000002", "path": "b.md", "offset": 3}), expect![[r#"
+        "#]],
+        );
+        check(
+            json!({"commitOid": "000000000002", "path": "b.md", "offset": 3}),
+            expect![[r#"
             @@ -0,0 +1 @@
             +new
             \ No newline at end of file
-        "#]]);
-        check(json!({"commitOid": "000000000002", "path": "a.md"}), expect!["refused: checkpoint_file_missing: checkpoint 000000000002 holds no text of `a.md`. list the checkpoints and use an id or a longer prefix of it"]);
+        "#]],
+        );
+        check(
+            json!({"commitOid": "000000000002", "path": "a.md"}),
+            expect![[
+                r#"refused: checkpoint_file_missing: checkpoint 000000000002 holds no text of `a.md`. its steps are: + b.md"#
+            ]],
+        );
     }
 }

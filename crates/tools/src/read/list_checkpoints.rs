@@ -118,25 +118,37 @@ mod tests {
 
     #[test]
     fn checkpoints_are_listed_newest_first_with_their_tool() {
-        check(json!({}), expect![[r#"
+        check(
+            json!({}),
+            expect![[r#"
             3 checkpoints, newest first
             000000000003  2026-03-14 09:26  put in task-2  ~ a.md
             000000000002  2026-03-14 09:26  put in task-1  + b.md
-            000000000001  2026-03-14 09:26  put in task-1  ~ a.md"#]]);
+            000000000001  2026-03-14 09:26  put in task-1  ~ a.md"#]],
+        );
     }
 
     #[test]
     fn the_limit_counts_what_is_left_after_the_filters() {
-        check(json!({"path": "b.md", "limit": 1}), expect![[r#"
+        check(
+            json!({"path": "b.md", "limit": 1}),
+            expect![[r#"
             1 checkpoint, newest first
-            000000000002  2026-03-14 09:26  put in task-1  + b.md"#]]);
-        check(json!({"taskId": "task-1", "limit": 1}), expect![[r#"
+            000000000002  2026-03-14 09:26  put in task-1  + b.md"#]],
+        );
+        check(
+            json!({"taskId": "task-1", "limit": 1}),
+            expect![[r#"
             2 checkpoints, newest first
             000000000002  2026-03-14 09:26  put in task-1  + b.md
-            [1 more. Go on with offset 1]"#]]);
-        check(json!({"taskId": "task-1", "limit": 1, "offset": 1}), expect![[r#"
+            [1 more. Go on with offset 1]"#]],
+        );
+        check(
+            json!({"taskId": "task-1", "limit": 1, "offset": 1}),
+            expect![[r#"
             2 checkpoints, newest first
-            000000000001  2026-03-14 09:26  put in task-1  ~ a.md"#]]);
-        check(json!({"path": "c.md"}), expect!["no checkpoints"]);
+            000000000001  2026-03-14 09:26  put in task-1  ~ a.md"#]],
+        );
+        check(json!({"path": "c.md"}), expect![[r#"no checkpoints"#]]);
     }
 }

@@ -50,11 +50,11 @@ impl Tool for ListFiles {
         let skipped = after.map_or(0, |after| rows.partition_point(|row| *row <= after));
         let page = page(&rows, skipped, input.limit.min(MOST), |row| row.path.as_str().len() + 7);
         let next = page.next.and(page.items.last()).map(Row::line);
-        let mut text =
-            format!("{}: {}, {}", input.path, count(folders, "folder"), count(files, "file"));
+        let mut text = format!("{}: {}, {}", input.path, count(folders, "folder"), count(files, "file"));
         page.items.iter().for_each(|row| text += &format!("\n{}", row.line()));
         if let Some(next) = &next {
-            text += &format!("\n[{} more. Go on with cursor {next:?}]", rows.len() - skipped - page.items.len());
+            text +=
+                &format!("\n[{} more. Go on with cursor {next:?}]", rows.len() - skipped - page.items.len());
         }
         let entries: Vec<Value> = page.items.iter().map(Row::data).collect();
         let data = json!({
@@ -130,14 +130,23 @@ mod tests {
 
     #[test]
     fn folders_come_first_and_hidden_and_ignored_ones_not_at_all() {
-        check(ListFiles, VAULT, json!({"path": "/"}), expect![[r#"
+        check(
+            ListFiles,
+            VAULT,
+            json!({"path": "/"}),
+            expect![[r#"
             /: 3 folders, 2 files
             [DIR] empty
             [DIR] pub
             [DIR] public
             [FILE] a.png
-            [FILE] b.md"#]]);
-        check(ListFiles, VAULT, json!({"recursive": true}), expect![[r#"
+            [FILE] b.md"#]],
+        );
+        check(
+            ListFiles,
+            VAULT,
+            json!({"recursive": true}),
+            expect![[r#"
             /: 4 folders, 5 files
             [DIR] empty
             [DIR] pub
@@ -147,36 +156,80 @@ mod tests {
             [FILE] b.md
             [FILE] pub/x.md
             [FILE] public/deep/z.md
-            [FILE] public/y.md"#]]);
+            [FILE] public/y.md"#]],
+        );
     }
 
     #[test]
     fn a_folder_is_not_its_sibling_whose_name_starts_alike() {
-        check(ListFiles, VAULT, json!({"path": "pub", "recursive": true}), expect![[r#"
+        check(
+            ListFiles,
+            VAULT,
+            json!({"path": "pub", "recursive": true}),
+            expect![[r#"
             pub: 0 folders, 1 file
-            [FILE] pub/x.md"#]]);
-        check(ListFiles, VAULT, json!({"path": "publ"}), expect!["refused: note_missing: there is no `publ` in the vault. list the folder or search for the name"]);
-        check(ListFiles, VAULT, json!({"path": "b.md"}), expect!["refused: path_is_file: `b.md` is not a folder. name a folder, or use the file's own path"]);
-        check(ListFiles, VAULT, json!({"path": "Hidden"}), expect!["refused: note_missing: there is no `Hidden` in the vault. list the folder or search for the name"]);
+            [FILE] pub/x.md"#]],
+        );
+        check(
+            ListFiles,
+            VAULT,
+            json!({"path": "publ"}),
+            expect![[
+                r#"refused: note_missing: there is no `publ` in the vault. list the folder or search for the name"#
+            ]],
+        );
+        check(
+            ListFiles,
+            VAULT,
+            json!({"path": "b.md"}),
+            expect![[
+                r#"refused: path_is_file: `b.md` is not a folder. name a folder, or use the file's own path"#
+            ]],
+        );
+        check(
+            ListFiles,
+            VAULT,
+            json!({"path": "Hidden"}),
+            expect![[
+                r#"refused: note_missing: there is no `Hidden` in the vault. list the folder or search for the name"#
+            ]],
+        );
     }
 
     #[test]
     fn pages_go_on_behind_the_last_line() {
         let first = json!({"recursive": true, "limit": 4});
-        check(ListFiles, VAULT, first, expect![[r#"
+        check(
+            ListFiles,
+            VAULT,
+            first,
+            expect![[r#"
             /: 4 folders, 5 files
             [DIR] empty
             [DIR] pub
             [DIR] public
             [DIR] public/deep
-            [5 more. Go on with cursor "[DIR] public/deep"]"#]]);
+            [5 more. Go on with cursor "[DIR] public/deep"]"#]],
+        );
         let next = json!({"recursive": true, "limit": 3, "cursor": "[DIR] public/deep"});
-        check(ListFiles, VAULT, next, expect![[r#"
+        check(
+            ListFiles,
+            VAULT,
+            next,
+            expect![[r#"
             /: 4 folders, 5 files
             [FILE] a.png
             [FILE] b.md
             [FILE] pub/x.md
-            [2 more. Go on with cursor "[FILE] pub/x.md"]"#]]);
-        check(ListFiles, VAULT, json!({"cursor": "b.md"}), expect!["refused: cursor_invalid: the cursor is not a line of a listing. pass the last line of the page before as it came, or leave it out for the first page"]);
+            [2 more. Go on with cursor "[FILE] pub/x.md"]"#]],
+        );
+        check(
+            ListFiles,
+            VAULT,
+            json!({"cursor": "b.md"}),
+            expect![[
+                r#"refused: cursor_invalid: the cursor is not a line of a listing. pass the last line of the page before as it came, or leave it out for the first page"#
+            ]],
+        );
     }
 }

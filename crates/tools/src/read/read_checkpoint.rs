@@ -47,10 +47,8 @@ impl Tool for ReadCheckpoint {
             let text = format!("`{path}` did not exist before checkpoint {}, which created it", info.id);
             return Ok(Plan::answer(text, json!({ "id": info.id, "path": path, "existed": false })));
         };
-        let text = String::from_utf8(before).map_err(|error| Error::Binary {
-            path: path.clone(),
-            byte: error.utf8_error().valid_up_to(),
-        })?;
+        let text = String::from_utf8(before)
+            .map_err(|error| Error::Binary { path: path.clone(), byte: error.utf8_error().valid_up_to() })?;
         let window = window(&text, input.offset, input.column, input.limit)?;
         let shown = format!(
             "{path} as it was before checkpoint {} of {} ({})\n\n{}{}",
@@ -89,20 +87,29 @@ mod tests {
 
     #[test]
     fn the_text_before_the_change_is_shown() {
-        check(json!({"commitOid": "000000000001", "path": "a.md"}), expect![[r#"
+        check(
+            json!({"commitOid": "000000000001", "path": "a.md"}),
+            expect![[r#"
             a.md as it was before checkpoint 000000000001 of 2026-03-14 09:26 (lines 1-3 of 3)
 
             one
             two
             two
-        "#]]);
-        check(json!({"commitOid": "000000000003", "path": "a.md", "offset": 2, "limit": 1}), expect![[r#"
+        "#]],
+        );
+        check(
+            json!({"commitOid": "000000000003", "path": "a.md", "offset": 2, "limit": 1}),
+            expect![[r#"
             a.md as it was before checkpoint 000000000003 of 2026-03-14 09:26 (lines 2-2 of 3)
 
             one
 
-            [Lines 2-2 of 3 shown, 4 of 12 characters. The rest: read_checkpoint {"commitOid":"000000000003","path":"a.md","offset":3}]"#]]);
-        check(json!({"commitOid": "000000000002", "path": "b.md"}), expect!["`b.md` did not exist before checkpoint 000000000002, which created it"]);
+            [Lines 2-2 of 3 shown, 4 of 12 characters. The rest: read_checkpoint {"commitOid":"000000000003","path":"a.md","offset":3}]"#]],
+        );
+        check(
+            json!({"commitOid": "000000000002", "path": "b.md"}),
+            expect![[r#"`b.md` did not exist before checkpoint 000000000002, which created it"#]],
+        );
     }
 
     #[test]
@@ -110,9 +117,29 @@ mod tests {
         let one = rig_with(ReadCheckpoint, &[("a.md", "two")]);
         let read = ask(&one, "read_checkpoint", json!({"commitOid": "0000", "path": "a.md"}));
         assert!(read.starts_with("a.md as it was before checkpoint 000000000001"), "{read}");
-        check(json!({"commitOid": "0000", "path": "a.md"}), expect!["refused: checkpoint_ambiguous: 3 checkpoints start with `0000`. list_checkpoints shows the ids; a prefix that only one of them has is enough"]);
-        check(json!({"commitOid": "", "path": "a.md"}), expect!["refused: checkpoint_ambiguous: 3 checkpoints start with ``. list_checkpoints shows the ids; a prefix that only one of them has is enough"]);
-        check(json!({"commitOid": "f", "path": "a.md"}), expect!["refused: checkpoint_missing: there is no checkpoint `f`. list_checkpoints shows the ids; a prefix that only one of them has is enough"]);
-        check(json!({"commitOid": "000000000002", "path": "a.md"}), expect!["refused: checkpoint_file_missing: checkpoint 000000000002 holds no text of `a.md`. list the checkpoints and use an id or a longer prefix of it"]);
+        check(
+            json!({"commitOid": "0000", "path": "a.md"}),
+            expect![[
+                r#"refused: checkpoint_ambiguous: 3 checkpoints start with `0000`. list_checkpoints shows the ids; a prefix that only one of them has is enough"#
+            ]],
+        );
+        check(
+            json!({"commitOid": "", "path": "a.md"}),
+            expect![[
+                r#"refused: checkpoint_ambiguous: 3 checkpoints start with ``. list_checkpoints shows the ids; a prefix that only one of them has is enough"#
+            ]],
+        );
+        check(
+            json!({"commitOid": "f", "path": "a.md"}),
+            expect![[
+                r#"refused: checkpoint_missing: there is no checkpoint `f`. list_checkpoints shows the ids; a prefix that only one of them has is enough"#
+            ]],
+        );
+        check(
+            json!({"commitOid": "000000000002", "path": "a.md"}),
+            expect![[
+                r#"refused: checkpoint_file_missing: checkpoint 000000000002 holds no text of `a.md`. its steps are: + b.md"#
+            ]],
+        );
     }
 }

@@ -4,8 +4,8 @@ use pipeline::{Effect, Group, Output, Plan, Refusal, Spec, Tool, View};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use vault::{Error, VaultPath};
 use vault::note::outline::version;
+use vault::{Error, VaultPath};
 
 use crate::window::window;
 
@@ -73,56 +73,133 @@ mod tests {
 
     #[test]
     fn a_file_is_shown_with_its_path_and_version() {
-        check(ReadFile, "a.md: # A\nhello\n", json!({"path": "a.md"}), expect![[r#"
+        check(
+            ReadFile,
+            "a.md: # A\nhello\n",
+            json!({"path": "a.md"}),
+            expect![[r#"
             a.md (lines 1-2 of 2, version d6dfa0df1e38b618)
 
             # A
             hello
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn the_tail_of_a_long_file_can_be_reached() {
         let long = format!("long.md: {}the end", "a line of text\n".repeat(9_999));
-        check(ReadFile, &long, json!({"path": "long.md", "offset": 9_999}), expect![[r#"
+        check(
+            ReadFile,
+            &long,
+            json!({"path": "long.md", "offset": 9_999}),
+            expect![[r#"
             long.md (lines 9999-10000 of 10000, version ddeb618840ef4d1a)
 
             a line of text
-            the end"#]]);
-        check(ReadFile, &long, json!({"path": "long.md", "offset": -1}), expect![[r#"
+            the end"#]],
+        );
+        check(
+            ReadFile,
+            &long,
+            json!({"path": "long.md", "offset": -1}),
+            expect![[r#"
             long.md (lines 10000-10000 of 10000, version ddeb618840ef4d1a)
 
-            the end"#]]);
+            the end"#]],
+        );
     }
 
     #[test]
     fn a_part_says_how_to_get_the_rest() {
-        check(ReadFile, "a.md: 1\n2\n3\n4\n", json!({"path": "a.md", "offset": 2, "limit": 2}), expect![[r#"
+        check(
+            ReadFile,
+            "a.md: 1\n2\n3\n4\n",
+            json!({"path": "a.md", "offset": 2, "limit": 2}),
+            expect![[r#"
             a.md (lines 2-3 of 4, version 0e63e5cf4c708eeb)
 
             2
             3
 
-            [Lines 2-3 of 4 shown, 4 of 8 characters. The rest: read_file {"path":"a.md","offset":4}]"#]]);
+            [Lines 2-3 of 4 shown, 4 of 8 characters. The rest: read_file {"path":"a.md","offset":4}]"#]],
+        );
     }
 
     #[test]
     fn another_spelling_finds_the_file_and_the_real_path_is_told() {
-        check(ReadFile, "Projects/Verger.md: x", json!({"path": "projects/verger"}), expect![[r#"
+        check(
+            ReadFile,
+            "Projects/Verger.md: x",
+            json!({"path": "projects/verger"}),
+            expect![[r#"
             Projects/Verger.md (found for `projects/verger`, lines 1-1 of 1, version 3ae7d805f6789a64)
 
-            x"#]]);
-        check(ReadFile, "a/x.md: 1\n--- b/x.md: 2", json!({"path": "x"}), expect!["refused: ambiguous_path: `x` could be several files. use one of the exact paths"]);
-        check(ReadFile, "a/plan.canvas: {}", json!({"path": "a/plan.md"}), expect!["refused: note_missing: there is no `a/plan.md` in the vault. did you mean `a/plan.canvas`?"]);
+            x"#]],
+        );
+        check(
+            ReadFile,
+            "a/x.md: 1\n--- b/x.md: 2",
+            json!({"path": "x"}),
+            expect!["refused: ambiguous_path: `x` could be several files. use one of the exact paths: `a/x.md`, `b/x.md`"],
+        );
+        check(
+            ReadFile,
+            "a/plan.canvas: {}",
+            json!({"path": "a/plan.md"}),
+            expect![[
+                r#"refused: note_missing: there is no `a/plan.md` in the vault. did you mean `a/plan.canvas`?"#
+            ]],
+        );
     }
 
     #[test]
     fn what_is_no_text_file_is_refused_with_the_reason() {
-        check(ReadFile, "a.md: x", json!({"path": "b.md"}), expect!["refused: note_missing: there is no `b.md` in the vault. did you mean `a.md`?"]);
-        check(ReadFile, "a.png: \u{1}\u{0}", json!({"path": "a.png"}), expect![[""]]);
-        check(ReadFile, "a/b.md: x", json!({"path": "a"}), expect!["refused: path_is_directory: `a` is a folder. list the folder and name one of its files"]);
-        check(ReadFile, "a.md: x", json!({"path": "../a.md"}), expect![[r#"refused: path_traversal: the path has a `.` or `..` segment: "../a.md". give the path from the vault's root, with no `.` or `..` in any spelling"#]]);
-        check(ReadFile, ".git/config: x", json!({"path": ".git/config"}), expect!["refused: path_forbidden: `.git/config` may not be read (hidden). hidden files are settings, version control and keys; they are not read"]);
-        check(ReadFile, "a.md: x\n", json!({"path": "a.md", "offset": 2}), expect!["refused: offset_past_end: the text has 1 lines, so none starts at 2. use a smaller offset; a negative one counts from the end"]);
+        check(
+            ReadFile,
+            "a.md: x",
+            json!({"path": "b.md"}),
+            expect![[r#"refused: note_missing: there is no `b.md` in the vault. did you mean `a.md`?"#]],
+        );
+        check(
+            ReadFile,
+            "a.png: \u{1}\u{0}",
+            json!({"path": "a.png"}),
+            expect![[
+                r#"refused: not_text: `a.png` is not a text file (byte 1 is not UTF-8). it can be moved or deleted, but not read or edited as text"#
+            ]],
+        );
+        check(
+            ReadFile,
+            "a/b.md: x",
+            json!({"path": "a"}),
+            expect![[
+                r#"refused: path_is_directory: `a` is a folder. list the folder and name one of its files"#
+            ]],
+        );
+        check(
+            ReadFile,
+            "a.md: x",
+            json!({"path": "../a.md"}),
+            expect![[
+                r#"refused: path_traversal: the path has a `.` or `..` segment: "../a.md". give the path from the vault's root, with no `.` or `..` in any spelling"#
+            ]],
+        );
+        check(
+            ReadFile,
+            ".git/config: x",
+            json!({"path": ".git/config"}),
+            expect![[
+                r#"refused: path_forbidden: `.git/config` may not be read (hidden). hidden files are settings, version control and keys; they are not read"#
+            ]],
+        );
+        check(
+            ReadFile,
+            "a.md: x\n",
+            json!({"path": "a.md", "offset": 2}),
+            expect![[
+                r#"refused: offset_past_end: the text has 1 lines, so none starts at 2. use a smaller offset; a negative one counts from the end"#
+            ]],
+        );
     }
 }

@@ -184,12 +184,15 @@ mod tests {
     use expect_test::expect;
     use pipeline::testing::check;
 
-    const VAULT: &str =
-        "a.md: one\nTwo (ab)+ x\nthree\n--- Projects/b.md: two\ntwo abab\n--- c.txt: two\n--- d.png: two\u{0}";
+    const VAULT: &str = "a.md: one\nTwo (ab)+ x\nthree\n--- Projects/b.md: two\ntwo abab\n--- c.txt: two\n--- d.png: two\u{0}";
 
     #[test]
     fn lines_are_found_in_any_case_and_what_was_not_searched_is_said() {
-        check(SearchFiles, VAULT, json!({"path": "/", "pattern": "^two"}), expect![[r#"
+        check(
+            SearchFiles,
+            VAULT,
+            json!({"path": "/", "pattern": "^two"}),
+            expect![[r#"
             4 matching lines in 3 files; 3 files searched
             not searched: d.png (it is not text (it holds NUL bytes))
 
@@ -201,12 +204,17 @@ mod tests {
             L2: Two (ab)+ x
 
             c.txt
-            L1: two"#]]);
+            L1: two"#]],
+        );
     }
 
     #[test]
     fn a_glob_means_what_it_says() {
-        check(SearchFiles, VAULT, json!({"pattern": "two", "file_pattern": "*.md"}), expect![[r#"
+        check(
+            SearchFiles,
+            VAULT,
+            json!({"pattern": "two", "file_pattern": "*.md"}),
+            expect![[r#"
             3 matching lines in 2 files; 2 files searched
 
             Projects/b.md
@@ -214,17 +222,27 @@ mod tests {
             L2: two abab
 
             a.md
-            L2: Two (ab)+ x"#]]);
-        check(SearchFiles, VAULT, json!({"pattern": "two", "file_pattern": "*.txt"}), expect![[r#"
+            L2: Two (ab)+ x"#]],
+        );
+        check(
+            SearchFiles,
+            VAULT,
+            json!({"pattern": "two", "file_pattern": "*.txt"}),
+            expect![[r#"
             1 matching line in 1 file; 1 file searched
 
             c.txt
-            L1: two"#]]);
+            L1: two"#]],
+        );
     }
 
     #[test]
     fn a_pattern_is_never_taken_literally_unless_asked() {
-        check(SearchFiles, VAULT, json!({"pattern": "(ab)+"}), expect![[r#"
+        check(
+            SearchFiles,
+            VAULT,
+            json!({"pattern": "(ab)+"}),
+            expect![[r#"
             2 matching lines in 2 files; 3 files searched
             not searched: d.png (it is not text (it holds NUL bytes))
 
@@ -232,25 +250,47 @@ mod tests {
             L2: two abab
 
             a.md
-            L2: Two (ab)+ x"#]]);
-        check(SearchFiles, VAULT, json!({"pattern": "(ab)+", "literal": true}), expect![[r#"
+            L2: Two (ab)+ x"#]],
+        );
+        check(
+            SearchFiles,
+            VAULT,
+            json!({"pattern": "(ab)+", "literal": true}),
+            expect![[r#"
             1 matching line in 1 file; 3 files searched
             not searched: d.png (it is not text (it holds NUL bytes))
 
             a.md
-            L2: Two (ab)+ x"#]]);
-        check(SearchFiles, VAULT, json!({"pattern": "(ab"}), expect![[r#"refused: regex_invalid: the regular expression is not valid at character 1: unclosed group. escape special characters with `\`, or search for the text literally; to find the text "(ab" as it stands, add "literal": true"#]]);
+            L2: Two (ab)+ x"#]],
+        );
+        check(
+            SearchFiles,
+            VAULT,
+            json!({"pattern": "(ab"}),
+            expect![[
+                r#"refused: regex_invalid: the regular expression is not valid at character 1: unclosed group. escape special characters with `\`, or search for the text literally; to find the text "(ab" as it stands, add "literal": true"#
+            ]],
+        );
     }
 
     #[test]
     fn context_folder_and_pages() {
-        check(SearchFiles, VAULT, json!({"pattern": "ab", "path": "Projects", "context": 1}), expect![[r#"
+        check(
+            SearchFiles,
+            VAULT,
+            json!({"pattern": "ab", "path": "Projects", "context": 1}),
+            expect![[r#"
             1 matching line in 1 file; 1 file searched
 
             Projects/b.md
             L1- two
-            L2: two abab"#]]);
-        check(SearchFiles, VAULT, json!({"pattern": "two", "limit": 2}), expect![[r#"
+            L2: two abab"#]],
+        );
+        check(
+            SearchFiles,
+            VAULT,
+            json!({"pattern": "two", "limit": 2}),
+            expect![[r#"
             4 matching lines in 3 files; 3 files searched
             not searched: d.png (it is not text (it holds NUL bytes))
 
@@ -258,8 +298,13 @@ mod tests {
             L1: two
             L2: two abab
 
-            [2 shown. Go on with cursor "2:Projects/b.md"]"#]]);
-        check(SearchFiles, VAULT, json!({"pattern": "two", "cursor": "2:Projects/b.md"}), expect![[r#"
+            [2 shown. Go on with cursor "2:Projects/b.md"]"#]],
+        );
+        check(
+            SearchFiles,
+            VAULT,
+            json!({"pattern": "two", "cursor": "2:Projects/b.md"}),
+            expect![[r#"
             4 matching lines in 3 files; 3 files searched
             not searched: d.png (it is not text (it holds NUL bytes))
 
@@ -267,24 +312,49 @@ mod tests {
             L2: Two (ab)+ x
 
             c.txt
-            L1: two"#]]);
-        check(SearchFiles, VAULT, json!({"pattern": "two", "path": "Nowhere"}), expect!["refused: note_missing: there is no `Nowhere` in the vault. list the folder or search for the name"]);
-        check(SearchFiles, VAULT, json!({"pattern": "two", "path": "Projects/b.md"}), expect![[r#"refused: path_is_file: `Projects/b.md` is a file, and folders are searched. use path "Projects" and file_pattern "b.md""#]]);
-        check(SearchFiles, VAULT, json!({"pattern": "nothing like it"}), expect![[r#"
+            L1: two"#]],
+        );
+        check(
+            SearchFiles,
+            VAULT,
+            json!({"pattern": "two", "path": "Nowhere"}),
+            expect![[
+                r#"refused: note_missing: there is no `Nowhere` in the vault. list the folder or search for the name"#
+            ]],
+        );
+        check(
+            SearchFiles,
+            VAULT,
+            json!({"pattern": "two", "path": "Projects/b.md"}),
+            expect![[
+                r#"refused: path_is_file: `Projects/b.md` is a file, and folders are searched. use path "Projects" and file_pattern "b.md""#
+            ]],
+        );
+        check(
+            SearchFiles,
+            VAULT,
+            json!({"pattern": "nothing like it"}),
+            expect![[r#"
             0 matching lines in 0 files; 3 files searched
-            not searched: d.png (it is not text (it holds NUL bytes))"#]]);
+            not searched: d.png (it is not text (it holds NUL bytes))"#]],
+        );
     }
 
     #[test]
     fn no_file_is_skipped_however_many_there_are() {
         let many: Vec<String> = (0..700).map(|number| format!("n/{number:03}.md: needle")).collect();
         let input = json!({"pattern": "needle", "limit": 1});
-        check(SearchFiles, &many.join("\n--- "), input, expect![[r#"
+        check(
+            SearchFiles,
+            &many.join("\n--- "),
+            input,
+            expect![[r#"
             700 matching lines in 700 files; 700 files searched
 
             n/000.md
             L1: needle
 
-            [1 shown. Go on with cursor "1:n/000.md"]"#]]);
+            [1 shown. Go on with cursor "1:n/000.md"]"#]],
+        );
     }
 }

@@ -55,7 +55,8 @@ fn show(path: &VaultPath, values: Map<String, Value>) -> (String, Value) {
     }
     if !omitted.is_empty() {
         let named = first_few(&omitted, 20);
-        text += &format!("\n[Too long to show: {named}. Read them with read_file {}]", json!({ "path": path }));
+        text +=
+            &format!("\n[Too long to show: {named}. Read them with read_file {}]", json!({ "path": path }));
         omitted.truncate(20);
     }
     let data = json!({ "path": path, "frontmatter": kept, "omitted": omitted });
@@ -105,19 +106,63 @@ mod tests {
     fn nested_values_are_readable() {
         let note = "a.md: ---\ntitle: A plan\ntags: [x, y/z]\nwhen: 2026-03-14\ndone: false\nrating: 4.5\nnumber: '7'\n\
                     nothing:\nlink: \"[[B]]\"\npeople:\n  - name: Ann\n    roles: [a, b]\n  - Bob\nempty: []\n---\nText";
-        check(GetFrontmatter, note, json!({"path": "a.md"}), expect![[""]]);
+        check(
+            GetFrontmatter,
+            note,
+            json!({"path": "a.md"}),
+            expect![[r#"
+            a.md
+            title: A plan
+            tags:
+              - x
+              - y/z
+            when: 2026-03-14
+            done: false
+            rating: 4.5
+            number: "7"
+            nothing: null
+            link: "[[B]]"
+            people:
+              -
+                name: Ann
+                roles:
+                  - a
+                  - b
+              - Bob
+            empty: []"#]],
+        );
     }
 
     #[test]
     fn a_note_without_properties_says_so_and_a_broken_block_says_why() {
-        check(GetFrontmatter, "a.md: text", json!({"path": "A"}), expect![[""]]);
-        check(GetFrontmatter, "a.md: ---\na: [\n---\n", json!({"path": "a.md"}), expect![[""]]);
-        check(GetFrontmatter, "a.md: text", json!({"path": "c.md"}), expect![[""]]);
+        check(GetFrontmatter, "a.md: text", json!({"path": "A"}), expect![[r#"a.md: (no frontmatter)"#]]);
+        check(
+            GetFrontmatter,
+            "a.md: ---\na: [\n---\n",
+            json!({"path": "a.md"}),
+            expect![[
+                r#"a.md: (the frontmatter cannot be read: the front matter is not valid YAML (line 3): while parsing a node, did not find expected node content)"#
+            ]],
+        );
+        check(
+            GetFrontmatter,
+            "a.md: text",
+            json!({"path": "c.md"}),
+            expect![[r#"refused: note_missing: there is no `c.md` in the vault. did you mean `a.md`?"#]],
+        );
     }
 
     #[test]
     fn a_property_too_long_to_show_is_named() {
         let note = format!("a.md: ---\nlong: {}\nshort: x\n---\n", "y".repeat(60_000));
-        check(GetFrontmatter, &note, json!({"path": "a.md"}), expect![[""]]);
+        check(
+            GetFrontmatter,
+            &note,
+            json!({"path": "a.md"}),
+            expect![[r#"
+            a.md
+            short: x
+            [Too long to show: long. Read them with read_file {"path":"a.md"}]"#]],
+        );
     }
 }

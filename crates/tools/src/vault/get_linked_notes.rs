@@ -154,13 +154,50 @@ mod tests {
 
     #[test]
     fn both_directions_with_embeds_and_what_leads_nowhere() {
-        check(GetLinkedNotes, VAULT, json!({"path": "a"}), expect![[""]]);
+        check(
+            GetLinkedNotes,
+            VAULT,
+            json!({"path": "a"}),
+            expect![[r#"
+            a.md
+            links to 4:
+              b.md (line 1, 2 times)
+              pic.png (line 1, embedded)
+              Nowhere (line 1) (unresolved)
+              sub/c.md (line 2)
+            linked from 1:
+              b.md (line 1, 2 times, embedded)"#]],
+        );
     }
 
     #[test]
     fn one_direction_and_pages() {
-        check(GetLinkedNotes, VAULT, json!({"path": "b.md", "direction": "backlinks"}), expect![[""]]);
-        check(GetLinkedNotes, VAULT, json!({"path": "a.md", "direction": "forward", "limit": 1, "offset": 1}), expect![[""]]);
-        check(GetLinkedNotes, VAULT, json!({"path": "zzz.md"}), expect![[""]]);
+        check(
+            GetLinkedNotes,
+            VAULT,
+            json!({"path": "b.md", "direction": "backlinks"}),
+            expect![[r#"
+            b.md
+            linked from 1:
+              a.md (line 1, 2 times)"#]],
+        );
+        check(
+            GetLinkedNotes,
+            VAULT,
+            json!({"path": "a.md", "direction": "forward", "limit": 1, "offset": 1}),
+            expect![[r#"
+                a.md
+                links to 4:
+                  pic.png (line 1, embedded)
+                  [2 more. Go on with offset 2]"#]],
+        );
+        check(
+            GetLinkedNotes,
+            VAULT,
+            json!({"path": "zzz.md"}),
+            expect![[
+                r#"refused: note_missing: there is no `zzz.md` in the vault. list the folder or search for the name"#
+            ]],
+        );
     }
 }

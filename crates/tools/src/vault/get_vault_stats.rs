@@ -129,6 +129,27 @@ mod tests {
             file.set_modified(UNIX_EPOCH + Duration::from_secs(60 * at as u64)).unwrap();
         }
         rig.task.activate(&["get_vault_stats".to_owned()]);
-        expect![[""]].assert_eq(&show(&rig.call("get_vault_stats", json!({}), &Beforehand)));
+        expect![[r#"
+            notes: 3
+            other files: 1
+            folders: 3
+            bytes: 41
+            links: 1
+            tags: 2
+            tasks: 1 open, 1 done
+
+            top folders (notes)
+            Empty: 0
+            Sub: 2
+
+            top tags (uses)
+            #X: 3
+            #x/y: 1
+
+            changed last
+            1970-01-01 01:02  Sub/Deep/c.md
+            1970-01-01 01:01  Sub/b.md
+            1970-01-01 01:00  a.md"#]]
+        .assert_eq(&show(&rig.call("get_vault_stats", json!({}), &Beforehand)));
     }
 }

@@ -66,7 +66,11 @@ impl Tool for SearchByTag {
     async fn plan(&self, input: Input, view: &View<'_>) -> Result<Plan, Refusal> {
         let tags: Vec<&str> = input.tags.iter().map(|tag| tag.trim().trim_start_matches('#')).collect();
         if tags.iter().all(|tag| tag.trim_matches('/').is_empty()) {
-            return Err(Refusal::new("tags_empty", "no tag was named", "name at least one, e.g. [\"project\"]"));
+            return Err(Refusal::new(
+                "tags_empty",
+                "no tag was named",
+                "name at least one, e.g. [\"project\"]",
+            ));
         }
         let wanted = match input.wanted {
             Wanted::Any => Match::Any,
@@ -104,16 +108,59 @@ mod tests {
 
     #[test]
     fn a_tag_finds_the_tags_below_it_in_any_case() {
-        check(SearchByTag, VAULT, json!({"tags": ["#project"]}), expect![[""]]);
-        check(SearchByTag, VAULT, json!({"tags": ["project/verger"]}), expect![[""]]);
+        check(
+            SearchByTag,
+            VAULT,
+            json!({"tags": ["#project"]}),
+            expect![[r#"
+            2 notes found
+            a.md (#Project/Verger)
+            b.md (#project)"#]],
+        );
+        check(
+            SearchByTag,
+            VAULT,
+            json!({"tags": ["project/verger"]}),
+            expect![[r#"
+            1 note found
+            a.md (#Project/Verger)"#]],
+        );
     }
 
     #[test]
     fn any_or_all() {
-        check(SearchByTag, VAULT, json!({"tags": ["project", "home"], "limit": 2}), expect![[""]]);
-        check(SearchByTag, VAULT, json!({"tags": ["project", "home"], "match": "all"}), expect![[""]]);
-        check(SearchByTag, VAULT, json!({"tags": ["project", "home"], "offset": 2}), expect![[""]]);
-        check(SearchByTag, VAULT, json!({"tags": ["none"]}), expect![[""]]);
-        check(SearchByTag, VAULT, json!({"tags": ["#", ""]}), expect![[""]]);
+        check(
+            SearchByTag,
+            VAULT,
+            json!({"tags": ["project", "home"], "limit": 2}),
+            expect![[r#"
+            3 notes found
+            a.md (#Project/Verger, #home)
+            b.md (#project)
+            [1 more. Go on with offset 2]"#]],
+        );
+        check(
+            SearchByTag,
+            VAULT,
+            json!({"tags": ["project", "home"], "match": "all"}),
+            expect![[r#"
+            1 note found
+            a.md (#Project/Verger, #home)"#]],
+        );
+        check(
+            SearchByTag,
+            VAULT,
+            json!({"tags": ["project", "home"], "offset": 2}),
+            expect![[r#"
+            3 notes found
+            d.md (#HOME)"#]],
+        );
+        check(SearchByTag, VAULT, json!({"tags": ["none"]}), expect![[r#"0 notes found"#]]);
+        check(
+            SearchByTag,
+            VAULT,
+            json!({"tags": ["#", ""]}),
+            expect![[r#"refused: tags_empty: no tag was named. name at least one, e.g. ["project"]"#]],
+        );
     }
 }

@@ -94,11 +94,15 @@ impl Tool for VaultHealthCheck {
         findings.retain(|finding| input.kind.is_none_or(|kind| kind == Kind::from(finding.kind)));
         let shown: Vec<Shown> = findings.iter().map(shown).collect();
         let page = page(&shown, input.offset, input.limit.min(MOST), |finding| finding.text.len());
-        let named: Vec<String> = counts.iter().map(|(kind, number)| format!("{number} {}", name(*kind))).collect();
+        let named: Vec<String> =
+            counts.iter().map(|(kind, number)| format!("{number} {}", name(*kind))).collect();
         let mut text = match named.is_empty() {
             true => "no findings".to_owned(),
             false => format!("{}: {}", count(counts.values().sum(), "finding"), named.join(", ")),
         };
+        if shown.is_empty() && !counts.is_empty() {
+            text += "\nnone of the kind that was asked for";
+        }
         page.items.iter().for_each(|finding| text += &format!("\n{}", finding.text));
         if let Some(next) = page.next {
             text += &format!("\n[{} more. Go on with offset {next}]", shown.len() - next);
@@ -147,19 +151,55 @@ mod tests {
     use expect_test::expect;
     use pipeline::testing::check;
 
-    const VAULT: &str = "a.md: [[b]]\n[[nowhere]] #Tag\n--- b.md: #tag #tag [[a]]\n--- c.md: \n--- x/b.md: ---\na: [\n---\n";
+    const VAULT: &str =
+        "a.md: [[b]]\n[[nowhere]] #Tag\n--- b.md: #tag #tag [[a]]\n--- c.md: \n--- x/b.md: ---\na: [\n---\n";
 
     #[test]
     fn findings_are_counted_by_kind_and_say_how_to_mend_them() {
-        check(VaultHealthCheck, VAULT, json!({}), expect![[""]]);
+        check(
+            VaultHealthCheck,
+            VAULT,
+            json!({}),
+            expect![[r#"
+            7 findings: 1 invalid_front_matter, 1 broken_link, 1 duplicate_name, 1 tag_case, 1 empty_note, 2 orphan
+            invalid_front_matter: x/b.md: the front matter is not valid YAML (line 3): while parsing a node, did not find expected node content (repair: mend the YAML between the `---` lines by a text edit)
+            broken_link: a.md, line 2: `nowhere` leads to nothing (repair: create the note, point the link elsewhere, or remove it)
+            duplicate_name: b.md, x/b.md: 2 notes are called `b` (repair: rename one of them, or link with the folder in front)
+            tag_case: a.md: one tag is written in several ways: `#Tag` (1), `#tag` (2) (repair: write `#tag` in these notes too)
+            empty_note: c.md: the note is empty (repair: delete the note, or write something in it)
+            orphan: c.md: no note links to it, and it links to none (repair: link to it from a note that it belongs to)
+            orphan: x/b.md: no note links to it, and it links to none (repair: link to it from a note that it belongs to)"#]],
+        );
     }
 
     #[test]
     fn one_kind_page_by_page() {
-        check(VaultHealthCheck, VAULT, json!({"kind": "orphan", "limit": 1}), expect![[""]]);
-        check(VaultHealthCheck, VAULT, json!({"kind": "hub"}), expect![[""]]);
-        check(VaultHealthCheck, "a.md: [[b]]\n--- b.md: [[a]]", json!({}), expect![[""]]);
-        check(VaultHealthCheck, VAULT, json!({"kind": "nonsense"}), expect![[""]]);
+        check(
+            VaultHealthCheck,
+            VAULT,
+            json!({"kind": "orphan", "limit": 1}),
+            expect![[r#"
+            7 findings: 1 invalid_front_matter, 1 broken_link, 1 duplicate_name, 1 tag_case, 1 empty_note, 2 orphan
+            orphan: c.md: no note links to it, and it links to none (repair: link to it from a note that it belongs to)
+            [1 more. Go on with offset 1]"#]],
+        );
+        check(
+            VaultHealthCheck,
+            VAULT,
+            json!({"kind": "hub"}),
+            expect![[r#"
+                7 findings: 1 invalid_front_matter, 1 broken_link, 1 duplicate_name, 1 tag_case, 1 empty_note, 2 orphan
+                none of the kind that was asked for"#]],
+        );
+        check(VaultHealthCheck, "a.md: [[b]]\n--- b.md: [[a]]", json!({}), expect![[r#"no findings"#]]);
+        check(
+            VaultHealthCheck,
+            VAULT,
+            json!({"kind": "nonsense"}),
+            expect![[
+                r#"refused: input_invalid: the input does not fit: unknown variant `nonsense`, expected one of `invalid_front_matter`, `unreadable`, `broken_link`, `duplicate_name`, `duplicate_alias`, `tag_case`, `empty_note`, `orphan`, `missing_reciprocal`, `hub`. the fields are kind, limit, offset"#
+            ]],
+        );
     }
 
     #[test]

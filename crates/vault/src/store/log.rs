@@ -168,11 +168,18 @@ impl Log {
 
     /// The commit with this id, or with the only id that starts so.
     pub fn find(&self, prefix: &str) -> Result<&LogEntry> {
-        if let Some(index) = self.by_id.get(prefix) {
-            return Ok(&self.entries[*index]);
+        self.find_among(prefix, Some)
+    }
+
+    /// The same, among the commits for which `seen` gives something.
+    pub fn find_among<'l, T>(&'l self, prefix: &str, seen: impl Fn(&'l LogEntry) -> Option<T>) -> Result<T> {
+        let whole = self.by_id.get(prefix).map(|index| &self.entries[*index]);
+        if let Some(found) = whole.and_then(&seen) {
+            return Ok(found);
         }
-        let mut found = self.entries.iter().filter(|entry| entry.checkpoint.id.starts_with(prefix));
-        match (found.next().filter(|_| !prefix.is_empty()), found.next()) {
+        let fits = |entry: &&LogEntry| !prefix.is_empty() && entry.checkpoint.id.starts_with(prefix);
+        let mut found = self.entries.iter().filter(fits).filter_map(seen);
+        match (found.next(), found.next()) {
             (None, _) => Err(Error::Checkpoint {
                 reason: "checkpoint_missing",
                 message: format!("there is no checkpoint `{prefix}`"),
@@ -181,7 +188,7 @@ impl Log {
                 reason: "checkpoint_ambiguous",
                 message: format!("several checkpoints start with `{prefix}`"),
             }),
-            (Some(entry), None) => Ok(entry),
+            (Some(only), None) => Ok(only),
         }
     }
 
