@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_mistake_is_named_with_the_way_out() {
-        check("vualt = \"x\"", "no key `vualt`", "did you mean `vault`?");
+        check("vaults = \"x\"", "no key `vaults`", "did you mean `vault`?");
         check("[limits]\nreadonly = true", "no key `limits.readonly`", "did you mean `limits.read_only`?");
         check("[colours]\nx = 1", "no key `colours`", "the keys are vault");
         check("vault = 3", "`vault` must be a text", "verger docs config");

@@ -98,12 +98,12 @@ fn mistyped(error: &clap::Error) -> ExitCode {
         terminal.note(text.trim_end());
         return failure::Exit::Usage.into();
     }
-    let (message, hint) = split_tip(&text);
+    let (message, hint) = split_tip(&text, &meant_command());
     tell(&terminal, &Failure::usage(message, hint))
 }
 
 /// clap's text as a message and what to do: its tips, or where the help is.
-fn split_tip(text: &str) -> (String, String) {
+fn split_tip(text: &str, command: &str) -> (String, String) {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut message = lines.next().unwrap_or("the command line does not make sense").to_owned();
     message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
@@ -116,6 +116,21 @@ fn split_tip(text: &str) -> (String, String) {
             None => message = format!("{message} {line}"),
         }
     }
-    tips.push("`verger help` explains the commands".to_owned());
+    tips.push(match command {
+        "" => "`verger help` lists the commands".to_owned(),
+        command => format!("`verger help {command}` explains it"),
+    });
     (message, tips.join("; "))
+}
+
+/// The command that was typed, if there is one of that name.
+fn meant_command() -> String {
+    let cli = <Cli as clap::CommandFactory>::command();
+    let known = |name: &String| cli.get_subcommands().any(|command| command.get_name() == name);
+    // Arguments need not be text; `args` would panic.
+    std::env::args_os()
+        .skip(1)
+        .filter_map(|argument| argument.into_string().ok())
+        .find(known)
+        .unwrap_or_default()
 }

@@ -249,7 +249,7 @@ mod tests {
             Change::Move { from: path("c.md"), to: path("d.md"), trash: vault::change::Trash::No },
         ];
         let text = changes(&Paper::default(), &all);
-        assert!(text.starts_with("  + long.md (0 -> 5390 bytes)  +500 -0\n  ~ b.md"), "{text}");
+        assert!(text.starts_with("  + long.md (0 -> 4390 bytes)  +500 -0\n  ~ b.md"), "{text}");
         assert!(text.contains("  > c.md -> d.md\n  3 changes in all\n"), "{text}");
         assert!(text.contains("… 383 more lines of this diff are not shown\n"), "{text}");
         assert!(text.ends_with(" one\n-two\n+three\n"), "{text}");

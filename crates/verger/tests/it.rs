@@ -7,13 +7,23 @@
     reason = "tests"
 )]
 
+#[path = "it/about.rs"]
 mod about;
+#[path = "it/ansi.rs"]
 mod ansi;
+#[path = "it/check.rs"]
 mod check;
+#[path = "it/errors.rs"]
 mod errors;
+#[path = "it/paths.rs"]
 mod paths;
+#[path = "it/reading.rs"]
 mod reading;
+#[path = "it/rig.rs"]
 mod rig;
+#[path = "it/setup.rs"]
 mod setup;
+#[path = "it/undo.rs"]
 mod undo;
+#[path = "it/writing.rs"]
 mod writing;

@@ -22,6 +22,8 @@ const LANES: usize = 4;
 #[derive(Debug, Clone)]
 struct Row {
     id: String,
+    /// Ours are tried with more tools; the shared corpus is long.
+    ours: bool,
     expect: String,
     path: String,
 }
@@ -43,7 +45,12 @@ fn rows() -> Vec<Row> {
 fn row(line: &str) -> Option<Row> {
     let value: Value = serde_json::from_str(line).ok()?;
     let text = |key: &str| value[key].as_str().unwrap().to_owned();
-    Some(Row { id: text("id"), expect: text("expect"), path: text("path") })
+    Some(Row {
+        ours: text("id").starts_with('V'),
+        id: text("id"),
+        expect: text("expect"),
+        path: text("path"),
+    })
 }
 
 /// The vault with everything that could lead out of it.
@@ -219,13 +226,14 @@ impl Trap {
         ];
         let mut problems = Vec::new();
         for (tool, writes, input) in &calls {
-            // After an accepted write the move's target is taken, and a folder as target is a place to move to.
-            if *tool == "move_file" && !matches!(row.expect.as_str(), "deny" | "protect") {
+            if !row.ours && !matches!(*tool, "read_file" | "write_file") {
                 continue;
             }
-            if *tool == "move_file"
-                && (path.trim_matches(['/', '.', ' ']).is_empty() || path.ends_with("dir.md"))
-            {
+            // After an accepted write the move's target is taken, and a folder as target is a place to move to.
+            let movable = matches!(row.expect.as_str(), "deny" | "protect")
+                && !path.trim_matches(['/', '.', ' ']).is_empty()
+                && !path.ends_with("dir.md");
+            if *tool == "move_file" && !movable {
                 continue;
             }
             if let Err(problem) = self.judge(row, tool, *writes, input) {
@@ -269,7 +277,7 @@ fn a_folder_that_becomes_a_link_between_two_looks_leads_nowhere() {
             }
         }
     });
-    let row = Row { id: "race".to_owned(), expect: "safe".to_owned(), path: String::new() };
+    let row = Row { id: "race".to_owned(), ours: true, expect: "safe".to_owned(), path: String::new() };
     let mut problems = Vec::new();
     for _ in 0..40 {
         let input = json!({"path": "race_dir/secret.md"});

@@ -70,7 +70,7 @@ fn a_note_that_somebody_changed_since_is_not_overwritten_unless_forced() {
     rig.write("Inbox.md", "typed in Obsidian\n");
     let said = rig.run(&["undo", "-y"]);
     assert_eq!(said.code, 1);
-    assert!(said.err.contains("changed by somebody else") && said.err.contains("--force"), "{said:?}");
+    assert!(said.err.contains("since: `Inbox.md`") && said.err.contains("--force"), "{said:?}");
     assert_eq!(rig.read("Inbox.md"), "typed in Obsidian\n");
     rig.ok(&["undo", "--force", "-y"]);
     assert_eq!(rig.read("Inbox.md"), start);
