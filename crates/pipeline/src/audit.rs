@@ -128,7 +128,8 @@ impl Audit {
         let text = self.recent()?;
         let written: HashSet<&str> =
             text.split("\"checkpoint\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-        let missing: Vec<(String, Value)> = commits.filter(|(id, _)| !written.contains(id.as_str())).collect();
+        let missing: Vec<(String, Value)> =
+            commits.filter(|(id, _)| !written.contains(id.as_str())).collect();
         let mut count = 0;
         for (_, note) in missing {
             if let Ok(entry) = serde_json::from_value::<Entry>(note) {

@@ -2,7 +2,7 @@
 
 use pipeline::Registry;
 
-use crate::{agent, read, vault};
+use crate::{agent, edit, read, vault};
 
 /// A registry with all built-in tools.
 pub fn all() -> Registry {
@@ -35,8 +35,20 @@ fn add_vault(registry: &Registry) {
         .add(vault::VaultHealthCheck);
 }
 
-fn add_edit(registry: &Registry) {
-    let _ = registry;
+pub(crate) fn add_edit(registry: &Registry) {
+    registry
+        .add(edit::AppendToFile)
+        .add(edit::BatchFiles)
+        .add(edit::CreateFolder)
+        .add(edit::DeleteFile)
+        .add(edit::EditFile)
+        .add(edit::ManageTags)
+        .add(edit::MoveFile)
+        .add(edit::PatchNote)
+        .add(edit::ReplaceInFile)
+        .add(edit::RestoreCheckpoint)
+        .add(edit::UpdateFrontmatter)
+        .add(edit::WriteFile);
 }
 
 fn add_agent(registry: &Registry) {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use similar::TextDiff;
 
+use crate::moves::is_trash;
 use crate::path::VaultPath;
 
 /// A file's bytes, shared.
@@ -114,9 +115,14 @@ impl Change {
         }
     }
 
-    /// Every path that must be writable for this change.
+    /// Every path that must be writable for this change. The trash is Verger's own: what a delete put there, and the
+    /// folder if the first delete made it, goes again when the delete is taken back.
     pub fn written(&self) -> Vec<&VaultPath> {
         match self {
+            Change::Delete { path, .. } if is_trash(path) => Vec::new(),
+            Change::MakeFolder { path } | Change::RemoveFolder { path } if path.as_str() == ".trash" => {
+                Vec::new()
+            }
             Change::Move { from, to, trash: Trash::No } => vec![from, to],
             Change::Move { from, trash: Trash::Into, .. } => vec![from],
             Change::Move { to, trash: Trash::OutOf, .. } => vec![to],

@@ -4,7 +4,7 @@
 //! the commit is not acknowledged before every new file and its folder are on disk. When a step fails, what was
 //! done is put back from the files that were swapped out; when the process dies, `recover.rs` does it at the next start.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::change::{Bytes, Change, Stamp};
 use crate::disk::{Disk, Replaced, STAGED_PREFIX, Stage, Staged, State};
@@ -162,18 +162,22 @@ fn is_vacated(path: &VaultPath, moves: &[Move]) -> bool {
     moves.iter().any(|step| step.from == *path)
 }
 
-/// Where a path of the plan lies before the moves are made.
+/// Where a path of the plan lies before the moves are made: the move of the file itself decides, then of the nearest
+/// folder.
 fn before_moves(path: &VaultPath, moves: &[Move]) -> Result<VaultPath> {
-    for step in moves {
-        if *path == step.to {
-            return Ok(step.from.clone());
-        }
-        if path.is_in(&step.to.clone().into()) {
+    let moved = |step: &&Move| *path == step.to || is_below(path, &step.to);
+    match moves.iter().filter(moved).max_by_key(|step| step.to.as_str().len()) {
+        None => Ok(path.clone()),
+        Some(step) if *path == step.to => Ok(step.from.clone()),
+        Some(step) => {
             let below = &path.as_str()[step.to.as_str().len() + 1..];
-            return step.from.join(below).map_err(|error| Error::Path { text: path.to_string(), error });
+            step.from.join(below).map_err(|error| Error::Path { text: path.to_string(), error })
         }
     }
-    Ok(path.clone())
+}
+
+fn is_below(path: &VaultPath, folder: &VaultPath) -> bool {
+    path.as_str().strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
 }
 
 fn unchanged(disk: &Disk, path: &VaultPath, before: &Bytes, moves: &[Move]) -> Result<State> {
@@ -212,24 +216,27 @@ fn make_parents(
     Ok(())
 }
 
-/// A move whose target is the source of another move waits for that one.
-fn order_moves(disk: &Disk, mut moves: Vec<Move>) -> Result<Vec<(Move, Option<u64>)>> {
-    let sources: BTreeSet<VaultPath> = moves.iter().map(|step| step.from.clone()).collect();
-    let mut targets = BTreeMap::new();
-    for step in &moves {
-        if targets.insert(step.to.clone(), ()).is_some() {
-            return Err(Error::Exists { path: step.to.clone() });
-        }
+/// A move waits for the one that frees its target; for what leaves its folder first; for the folder that it goes into.
+fn order_moves(disk: &Disk, moves: Vec<Move>) -> Result<Vec<(Move, Option<u64>)>> {
+    let mut waiting: BTreeSet<VaultPath> = moves.iter().map(|step| step.from.clone()).collect();
+    let mut targets = BTreeSet::new();
+    let mut left = Vec::with_capacity(moves.len());
+    for step in moves {
         let alias = step.from.folded() == step.to.folded();
-        if !sources.contains(&step.to) && !alias && disk.look(&step.to)?.is_some() {
+        let taken = !waiting.contains(&step.to) && !alias && disk.look(&step.to)?.is_some();
+        if taken || !targets.insert(step.to.clone()) {
             return Err(Error::Exists { path: step.to.clone() });
         }
+        let size = match disk.look(&step.from)? {
+            Some((Kind::File, stat)) => Some(stat.size),
+            Some((Kind::Folder, _)) => None,
+            None => return Err(Error::Missing { path: step.from.clone(), near: Vec::new() }),
+        };
+        left.push((step, size));
     }
-    let mut ordered = Vec::with_capacity(moves.len());
-    while !moves.is_empty() {
-        let waiting: BTreeSet<VaultPath> = moves.iter().map(|step| step.from.clone()).collect();
-        let Some(index) = moves.iter().position(|step| !waiting.contains(&step.to) || step.from == step.to)
-        else {
+    let mut ordered = Vec::with_capacity(left.len());
+    while !left.is_empty() {
+        let Some(index) = left.iter().position(|(step, size)| is_ready(step, *size, &waiting, &left)) else {
             return Err(Error::Edit {
                 reason: "move_cycle",
                 message: "the moves form a circle: each target is the source of another".to_owned(),
@@ -237,15 +244,22 @@ fn order_moves(disk: &Disk, mut moves: Vec<Move>) -> Result<Vec<(Move, Option<u6
                 candidates: waiting.iter().map(ToString::to_string).collect(),
             });
         };
-        let step = moves.remove(index);
-        let size = match disk.look(&step.from)? {
-            Some((Kind::File, stat)) => Some(stat.size),
-            Some((Kind::Folder, _)) => None,
-            None => return Err(Error::Missing { path: step.from.clone(), near: Vec::new() }),
-        };
-        ordered.push((step, size));
+        let next = left.remove(index);
+        waiting.remove(&next.0.from);
+        ordered.push(next);
     }
     Ok(ordered)
+}
+
+fn is_ready(
+    step: &Move,
+    size: Option<u64>,
+    waiting: &BTreeSet<VaultPath>,
+    left: &[(Move, Option<u64>)],
+) -> bool {
+    let freed = step.from == step.to || !waiting.contains(&step.to);
+    let left_by_all = size.is_some() || !waiting.iter().any(|from| is_below(from, &step.from));
+    freed && left_by_all && !left.iter().any(|(other, size)| size.is_none() && is_below(&step.to, &other.to))
 }
 
 fn carry_out(

@@ -11,13 +11,13 @@ mod scan;
 use std::collections::BTreeSet;
 
 pub use cursor::Cursor;
-pub use pattern::{Case, Pattern};
+pub use pattern::{Case, Glob, Pattern};
 
 use crate::catalog::threads;
 use crate::error::Result;
 use crate::files::Files;
 use crate::path::{VaultFolder, VaultPath};
-use pattern::{Glob, Matcher};
+use pattern::Matcher;
 use scan::Scanned;
 
 /// What to look for, and where.

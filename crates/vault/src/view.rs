@@ -9,6 +9,7 @@ use crate::disk::LARGEST_FILE;
 use crate::error::{Error, Result};
 use crate::files::{Entry, Files, Kind};
 use crate::health::{self, Finding};
+use crate::moves::is_trash;
 use crate::path::{VaultFolder, VaultPath};
 use crate::periodic;
 use crate::policy::Scope;
@@ -206,7 +207,7 @@ impl<'v> View<'v> {
     pub fn plan_restore(&self, undo: &Undo, conflict: Conflict) -> Result<Restore> {
         let mut store = self.vault.store();
         store.log.catch_up()?;
-        restore::plan(self.vault.disk(), &store, undo, conflict)
+        restore::plan(self.vault.disk(), &store, undo, conflict, &|step| self.sees(step))
     }
 
     /// Paths that look like this one.
@@ -230,11 +231,19 @@ impl<'v> View<'v> {
         Ok(all)
     }
 
+    /// Whether nothing lies at a path, seen or not: for names that Verger itself chooses.
+    pub(crate) fn is_free(&self, path: &VaultPath) -> Result<bool> {
+        Ok(self.vault.disk().look(path)?.is_none())
+    }
+
+    /// Whether all paths of a step may be read. Where in the trash something lies is not the agent's choice.
+    fn sees(&self, step: &Step) -> bool {
+        step.paths().into_iter().filter(|path| !is_trash(path)).all(|path| self.scope.may_read(path))
+    }
+
     fn shown(&self, entry: &LogEntry) -> Option<CheckpointInfo> {
         let checkpoint = &entry.checkpoint;
-        let may = |path: &&VaultPath| self.scope.may_read(path);
-        let steps: Vec<Step> =
-            checkpoint.steps.iter().filter(|step| step.paths().iter().all(may)).cloned().collect();
+        let steps: Vec<Step> = checkpoint.steps.iter().filter(|step| self.sees(step)).cloned().collect();
         if steps.is_empty() {
             return None;
         }
