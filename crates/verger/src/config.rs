@@ -55,13 +55,13 @@ pub const KEYS: [Key; 6] = [
         name: "checkpoints.keep_days",
         kind: "whole number",
         default: "90",
-        meaning: "`verger checkpoints gc` drops checkpoints older than this many days.",
+        meaning: "Checkpoints older than this many days are dropped, now and then after a change and by `verger checkpoints gc`.",
     },
     Key {
         name: "checkpoints.keep_bytes",
         kind: "whole number",
         default: "1073741824",
-        meaning: "`verger checkpoints gc` drops the oldest checkpoints beyond this many bytes.",
+        meaning: "Beyond this many bytes the oldest checkpoints are dropped.",
     },
 ];
 
