@@ -80,6 +80,10 @@ impl<'t> Door<'t> {
         };
         match self.runtime.block_on(self.road.run(&task, call, asker)) {
             Outcome::Denied(refusal) if alone => Outcome::Denied(nobody_there(refusal, tool)),
+            // What a flag may not decide keeps its own hint.
+            Outcome::Denied(refusal) if !writing.yes => {
+                Outcome::Denied(Refusal { hint: "nothing was changed".to_owned(), ..refusal })
+            }
             Outcome::Refused(refusal) if refusal.reason == "tool_unknown" => {
                 Outcome::Refused(unknown_tool(refusal, tool))
             }

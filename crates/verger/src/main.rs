@@ -79,7 +79,8 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
 /// A refusal in words on stderr; with `--json` as JSON on stdout too, so that a script always has something to parse.
 fn tell(terminal: &Terminal, failure: &Failure) -> ExitCode {
     if terminal.json {
-        terminal.json(&serde_json::json!({"ok": false, "error": failure.refusal}));
+        let outcome = if failure.exit == failure::Exit::Denied { "denied" } else { "refused" };
+        terminal.json(&serde_json::json!({"ok": false, "outcome": outcome, "error": failure.refusal}));
     }
     terminal.error(&failure.refusal.message, &failure.refusal.hint);
     failure.exit.into()

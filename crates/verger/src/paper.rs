@@ -137,6 +137,8 @@ fn is_hazard(c: char) -> bool {
 
 /// How many lines of one diff are shown before it is clipped.
 const DIFF_LINES: usize = 120;
+/// How many changes of one plan are listed.
+const LISTED: usize = 50;
 /// How many files of one plan are shown with their diff.
 const DIFF_FILES: usize = 10;
 
@@ -145,14 +147,13 @@ const DIFF_FILES: usize = 10;
 pub fn changes(paper: &Paper, changes: &[vault::Change]) -> String {
     let mut out = String::new();
     if changes.len() > 1 {
-        for change in changes {
+        for change in changes.iter().take(LISTED) {
             let (added, removed) = change.lines();
             let counts =
                 if (added, removed) == (0, 0) { String::new() } else { format!("  +{added} -{removed}") };
             let _ = writeln!(out, "  {}{counts}", paper.text(&one_line(&change.headline())));
         }
-        let files = changes.len();
-        let _ = writeln!(out, "  {files} changes in all");
+        let _ = writeln!(out, "{}", counted(changes.len()));
     }
     for change in
         changes.iter().filter(|change| change.texts().is_some() || changes.len() == 1).take(DIFF_FILES)
@@ -164,6 +165,13 @@ pub fn changes(paper: &Paper, changes: &[vault::Change]) -> String {
         let _ = writeln!(out, "… the diffs of {} more files are not shown", texts - DIFF_FILES);
     }
     out
+}
+
+fn counted(total: usize) -> String {
+    match total.saturating_sub(LISTED) {
+        0 => format!("  {total} changes in all"),
+        more => format!("  … and {more} more, {total} changes in all"),
+    }
 }
 
 /// A unified diff with its signs coloured, clipped after so many lines.
@@ -256,11 +264,22 @@ mod tests {
     }
 
     #[test]
+    fn a_thousand_changes_are_counted_not_poured_out() {
+        let path = |number: usize| VaultPath::parse(&format!("{number}.md")).unwrap();
+        let all: Vec<Change> = (0..1_000).map(|number| Change::create(path(number), "x\n")).collect();
+        let text = changes(&Paper::default(), &all);
+        assert!(text.contains("\n  … and 950 more, 1000 changes in all\n"), "{text}");
+        assert!(text.ends_with("… the diffs of 990 more files are not shown\n"), "{text}");
+        assert!(text.lines().count() < 110, "{text}");
+    }
+
+    #[test]
     fn highlights_keep_every_character() {
         let line = "Ünï bee bee";
         let spans = [6..9, 10..13];
         assert_eq!(highlight(&Paper::default(), line, &spans), line);
-        assert_eq!(highlight(&SCREEN, "a bee", &[2..5]), "a \u{1b}[1m\u{1b}[31mbee\u{1b}[0m");
-        assert_eq!(highlight(&SCREEN, "é", &[1..2]), "é", "a span that cuts a character is left alone");
+        let one = |span: std::ops::Range<usize>| vec![span];
+        assert_eq!(highlight(&SCREEN, "a bee", &one(2..5)), "a \u{1b}[1m\u{1b}[31mbee\u{1b}[0m");
+        assert_eq!(highlight(&SCREEN, "é", &one(1..2)), "é", "a span that cuts a character is left alone");
     }
 }

@@ -4,6 +4,7 @@
     clippy::expect_used,
     clippy::disallowed_methods,
     clippy::panic,
+    clippy::print_stdout,
     reason = "tests"
 )]
 
@@ -11,6 +12,8 @@
 mod about;
 #[path = "it/ansi.rs"]
 mod ansi;
+#[path = "it/asking.rs"]
+mod asking;
 #[path = "it/check.rs"]
 mod check;
 #[path = "it/errors.rs"]
