@@ -5,6 +5,7 @@
 //! done is put back from the files that were swapped out; when the process dies, `recover.rs` does it at the next start.
 
 use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 use crate::change::{Bytes, Change, Stamp};
 use crate::disk::{Disk, Replaced, STAGED_PREFIX, Stage, Staged, State};
@@ -367,13 +368,43 @@ impl Blobs {
     }
 }
 
-/// Both before anything in the vault changes: a failure here has cost nothing.
+/// Both before anything in the vault changes: a failure here has cost nothing. The log and the staged files go to the
+/// disk at the same time, because the file system then needs one journal commit where it would need one each.
 fn sync_both(store: &Store, staged: &[Option<Staged>]) -> Result<()> {
-    for file in staged.iter().flatten() {
-        file.sync()?;
-    }
-    store.log.sync()
+    let waiting = Mutex::new(staged.iter().flatten());
+    // Taken out first: the lock must not be held while the disk works.
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let sync_files = || {
+        while let Some(file) = next() {
+            file.sync()?;
+        }
+        Ok(())
+    };
+    let threads = staged.iter().flatten().count().min(MOST_SYNCS);
+    std::thread::scope(|scope| {
+        let helpers: Vec<_> = (0..threads)
+            .map(|_| {
+                std::thread::Builder::new().name("vault sync".to_owned()).spawn_scoped(scope, sync_files)
+            })
+            .collect();
+        let mut answer = store.log.sync();
+        for helper in helpers {
+            let synced = match helper.map(std::thread::ScopedJoinHandle::join) {
+                Ok(Ok(synced)) => synced,
+                Ok(Err(_)) => {
+                    Err(Error::io("cannot sync the staged text", std::io::Error::other("its thread died")))
+                }
+                // Where no thread can be had, this one does the work.
+                Err(_) => sync_files(),
+            };
+            answer = answer.and(synced);
+        }
+        answer
+    })
 }
+
+/// How many files are synced at a time: enough to share journal commits, few enough for any disk.
+const MOST_SYNCS: usize = 8;
 
 /// Something that was done, and how to take it back.
 enum Done {

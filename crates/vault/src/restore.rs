@@ -118,7 +118,7 @@ fn check_visible(undo: &Undo, chosen: &[(String, Vec<Step>)], sees: &dyn Fn(&Ste
     let name = match undo {
         Undo::Call(id) | Undo::File(id, _) | Undo::Task(id) => id,
     };
-    Err(match steps().any(sees) {
+    Err(match steps().any(|step| sees(step) && !is_of_trash(step)) {
         true => Error::Checkpoint {
             reason: "checkpoint_forbidden",
             message: format!("`{name}` also touches files that may not be read here"),
@@ -128,6 +128,11 @@ fn check_visible(undo: &Undo, chosen: &[(String, Vec<Step>)], sees: &dyn Fn(&Ste
             message: format!("there is no checkpoint `{name}`"),
         },
     })
+}
+
+/// Whether a step is only about the trash, so that it says nothing about what was done.
+pub(crate) fn is_of_trash(step: &Step) -> bool {
+    step.paths().into_iter().all(is_trash)
 }
 
 /// The commits to take back, newest first. Those that did not happen count for nothing.

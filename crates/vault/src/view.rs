@@ -13,7 +13,7 @@ use crate::moves::is_trash;
 use crate::path::{VaultFolder, VaultPath};
 use crate::periodic;
 use crate::policy::Scope;
-use crate::restore::{self, Conflict, Restore, Undo};
+use crate::restore::{self, Conflict, Restore, Undo, is_of_trash};
 use crate::search::{self, Found, Query};
 use crate::store::log::LogEntry;
 use crate::store::record::{Ending, Step};
@@ -244,7 +244,7 @@ impl<'v> View<'v> {
     fn shown(&self, entry: &LogEntry) -> Option<CheckpointInfo> {
         let checkpoint = &entry.checkpoint;
         let steps: Vec<Step> = checkpoint.steps.iter().filter(|step| self.sees(step)).cloned().collect();
-        if steps.is_empty() {
+        if steps.iter().all(is_of_trash) {
             return None;
         }
         Some(CheckpointInfo {

@@ -115,7 +115,7 @@ mod tests {
             ("backlinks", "get_linked_notes"),
             ("which notes link here", "get_linked_notes"),
             ("today's journal", "get_daily_note"),
-            ("hashtag", "search_by_tag"),
+            ("search by hashtag", "search_by_tag"),
             ("orphans", "vault_health_check"),
             ("broken links", "vault_health_check"),
             ("compare versions", "diff_checkpoint"),

@@ -315,11 +315,13 @@ fn an_ignored_note_looks_like_one_that_is_not_there() {
 
 #[test]
 fn what_is_out_of_scope_is_not_taken_back_in_part() {
-    let mut rig = rig("a.md: 1\n--- P/b.md: 1");
+    let mut rig = rig("a.md: 1\n--- P/b.md: 1\n--- P/c.md: 1");
     done(&rig, "write_file", json!({"path": "a.md", "content": "2"}));
     let hidden = done(&rig, "write_file", json!({"path": "P/b.md", "content": "2"}));
+    let deleted = done(&rig, "delete_file", json!({"path": "P/c.md"}));
     rig.task.limits.read = vault::policy::Limits::parse_list("a.md").unwrap();
     assert_eq!(refused(&rig, "restore_checkpoint", json!({"commitOid": hidden})), "checkpoint_missing");
+    assert_eq!(refused(&rig, "restore_checkpoint", json!({"commitOid": deleted})), "checkpoint_missing");
     let task = json!({"commitOid": "task-1", "mode": "task"});
     assert_eq!(refused(&rig, "restore_checkpoint", task), "checkpoint_forbidden");
     assert_eq!(rig.files(), "P/b.md: 2\n--- a.md: 2");

@@ -141,7 +141,9 @@ mod tests {
             ReadFile,
             "a/x.md: 1\n--- b/x.md: 2",
             json!({"path": "x"}),
-            expect!["refused: ambiguous_path: `x` could be several files. use one of the exact paths: `a/x.md`, `b/x.md`"],
+            expect![
+                "refused: ambiguous_path: `x` could be several files. use one of the exact paths: `a/x.md`, `b/x.md`"
+            ],
         );
         check(
             ReadFile,
