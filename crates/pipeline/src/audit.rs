@@ -315,7 +315,7 @@ pub fn redact(input: &Value) -> Value {
 }
 
 /// Keys whose values name a thing and are not a text that somebody wrote.
-const NAMES: [&str; 22] = [
+const NAMES: [&str; 24] = [
     "path",
     "paths",
     "source",
@@ -327,7 +327,9 @@ const NAMES: [&str; 22] = [
     "files",
     "id",
     "checkpoint",
+    "commitOid",
     "task",
+    "taskId",
     "mode",
     "direction",
     "match",

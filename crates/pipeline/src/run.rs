@@ -481,14 +481,15 @@ impl Road {
                         [from, to].into_iter().filter(|side| judged.contains(side)).collect();
                     self.check_contents(scope, from, &sides)?;
                 }
-                Change::RemoveFolder { path } if !change.written().is_empty() => {
+                // The trash is Verger's own; a folder that still holds something is not removed anyway.
+                Change::RemoveFolder { path } if change.written().contains(&path) => {
                     self.check_contents(scope, path, &[path])?;
                 }
                 Change::Create { .. }
                 | Change::Replace { .. }
                 | Change::Delete { .. }
-                | Change::MakeFolder { .. }
-                | Change::RemoveFolder { .. } => {}
+                | Change::RemoveFolder { .. }
+                | Change::MakeFolder { .. } => {}
             }
         }
         Ok(())

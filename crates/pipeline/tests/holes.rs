@@ -41,6 +41,8 @@ struct Wish {
     remove: Option<String>,
     #[serde(default)]
     replace: Option<String>,
+    #[serde(default)]
+    delete: Option<String>,
 }
 
 struct Wishes;
@@ -52,6 +54,9 @@ impl Tool for Wishes {
         let moved = |(from, to): &(String, String)| Change::Move { from: path(from), to: path(to), trash };
         let mut changes: Vec<Change> = wish.moves.iter().map(moved).collect();
         changes.extend(wish.remove.iter().map(|folder| Change::RemoveFolder { path: path(folder) }));
+        if let Some(note) = &wish.delete {
+            changes.push(Change::Delete { path: path(note), before: view.read(&path(note))?.into() });
+        }
         if let Some(note) = &wish.replace {
             changes.push(Change::replace(path(note), view.text(&path(note))?, "two"));
         }
@@ -169,6 +174,17 @@ fn only_the_trash_is_the_trash() {
     check(json!({"moves": [["a.md", "Templates/a.md"]], "trash": true}), "path_forbidden");
     check(json!({"moves": [["a.md", ".git/a.md"]], "trash": true}), "path_forbidden");
     check(json!({"moves": [["a.md", ".trash/a.md"]], "trash": true}), "");
+}
+
+/// What lies in the trash needs no leave of its own, but some leave to write it does need.
+#[test]
+fn whoever_may_only_read_does_not_empty_the_trash() {
+    let mut rig = rig();
+    rig.put(".trash/old.md", b"old");
+    rig.task.limits.read_only = true;
+    let outcome = rig.call("wishes", json!({"delete": ".trash/old.md"}), &Beforehand);
+    assert_eq!(outcome.refusal().unwrap().reason, "path_forbidden", "{outcome:?}");
+    assert_eq!(rig.bytes(".trash/old.md"), b"old");
 }
 
 #[test]

@@ -27,6 +27,7 @@ fn add_read(registry: &Registry) {
 fn add_vault(registry: &Registry) {
     registry
         .add(vault::GetFrontmatter)
+        .add(vault::ListTags)
         .add(vault::SearchByTag)
         .add(vault::GetLinkedNotes)
         .add(vault::GetVaultStats)

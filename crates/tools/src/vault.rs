@@ -6,6 +6,7 @@ mod get_daily_note;
 mod get_frontmatter;
 mod get_linked_notes;
 mod get_vault_stats;
+mod list_tags;
 mod search_by_tag;
 mod vault_health_check;
 
@@ -13,5 +14,6 @@ pub use get_daily_note::GetDailyNote;
 pub use get_frontmatter::GetFrontmatter;
 pub use get_linked_notes::GetLinkedNotes;
 pub use get_vault_stats::GetVaultStats;
+pub use list_tags::ListTags;
 pub use search_by_tag::SearchByTag;
 pub use vault_health_check::VaultHealthCheck;

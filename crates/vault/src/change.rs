@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use similar::TextDiff;
 
-use crate::moves::is_trash;
 use crate::path::VaultPath;
 
 /// A file's bytes, shared.
@@ -119,7 +118,7 @@ impl Change {
     /// folder if the first delete made it, goes again when the delete is taken back.
     pub fn written(&self) -> Vec<&VaultPath> {
         match self {
-            Change::Delete { path, .. } if is_trash(path) => Vec::new(),
+            Change::Delete { path, .. } if is_in_trash(path) => Vec::new(),
             Change::MakeFolder { path } | Change::RemoveFolder { path } if path.as_str() == ".trash" => {
                 Vec::new()
             }
@@ -198,9 +197,9 @@ impl Change {
     }
 }
 
-/// In the trash, and not the trash itself.
-fn is_in_trash(path: &VaultPath) -> bool {
-    is_trash(path) && path.as_str() != ".trash"
+/// Whether a path is the vault's trash or lies in it; only Verger itself writes there.
+pub fn is_in_trash(path: &VaultPath) -> bool {
+    path.segments().next() == Some(".trash")
 }
 
 /// A real unified diff of two texts.

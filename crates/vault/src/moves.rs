@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::{Change, Trash};
+use crate::change::{Change, Trash, is_in_trash};
 use crate::edit::relink::{Moves, Relink, apply};
 use crate::error::{Error, Result};
 use crate::files::Kind;
@@ -167,7 +167,7 @@ impl MovePlan {
 
 /// Plans a delete: into the vault's `.trash`, under a free name. Folders must be empty; they simply go.
 pub fn plan_delete(view: &View<'_>, path: &VaultPath) -> Result<Vec<Change>> {
-    if is_trash(path) {
+    if is_in_trash(path) {
         return Err(Error::Edit {
             reason: "path_forbidden",
             message: format!("`{path}` is in the trash already"),
@@ -184,11 +184,6 @@ pub fn plan_delete(view: &View<'_>, path: &VaultPath) -> Result<Vec<Change>> {
             Ok(vec![Change::Move { from: path.clone(), to, trash: Trash::Into }])
         }
     }
-}
-
-/// Whether a path is the vault's trash or lies in it; only Verger itself writes there.
-pub fn is_trash(path: &VaultPath) -> bool {
-    path.segments().next() == Some(".trash")
 }
 
 fn free_in_trash(view: &View<'_>, path: &VaultPath) -> Result<VaultPath> {

@@ -7,11 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::change::{Change, Stamp, Trash};
+use crate::change::{Change, Stamp, Trash, is_in_trash};
 use crate::disk::{Disk, LARGEST_FILE};
 use crate::error::{Error, Result};
 use crate::files::Kind;
-use crate::moves::is_trash;
 use crate::path::{VaultFolder, VaultPath};
 use crate::store::Store;
 use crate::store::blob::Hash;
@@ -26,15 +25,6 @@ pub enum Undo {
     File(String, VaultPath),
     /// Everything that a task did.
     Task(String),
-}
-
-impl Undo {
-    /// The checkpoint or task, as it was given.
-    fn name(&self) -> &str {
-        match self {
-            Undo::Call(id) | Undo::File(id, _) | Undo::Task(id) => id,
-        }
-    }
 }
 
 /// What to do about a file that was changed by somebody else since.
@@ -67,8 +57,7 @@ pub fn plan(
     sees: &dyn Fn(&VaultPath) -> bool,
 ) -> Result<Restore> {
     let chosen = choose(store, undo)?;
-    let sees_step = |step: &Step| sees_all(step, sees);
-    check_visible(undo, &chosen, &sees_step)?;
+    check_visible(undo, &chosen, sees)?;
     let only = match undo {
         Undo::File(_, path) => Some(path),
         Undo::Call(_) | Undo::Task(_) => None,
@@ -100,7 +89,10 @@ pub fn plan(
         });
     }
     if picture.unseen {
-        return Err(forbidden(undo));
+        return Err(Error::Checkpoint {
+            reason: "checkpoint_hidden",
+            message: "taking that back would touch files that may not be seen here".to_owned(),
+        });
     }
     if !picture.conflicts.is_empty() {
         let names: Vec<String> = picture.conflicts.iter().map(|path| format!("`{path}`")).collect();
@@ -120,7 +112,12 @@ pub fn plan(
 }
 
 /// One whose every step is hidden is simply not there.
-fn check_visible(undo: &Undo, chosen: &[(String, Vec<Step>)], sees: &dyn Fn(&Step) -> bool) -> Result<()> {
+fn check_visible(
+    undo: &Undo,
+    chosen: &[(String, Vec<Step>)],
+    sees: &dyn Fn(&VaultPath) -> bool,
+) -> Result<()> {
+    let sees = |step: &Step| step.named().into_iter().all(sees);
     let steps = || {
         chosen.iter().flat_map(|(_, steps)| steps).filter(|step| match undo {
             Undo::File(_, path) => step.paths().contains(&path),
@@ -130,31 +127,24 @@ fn check_visible(undo: &Undo, chosen: &[(String, Vec<Step>)], sees: &dyn Fn(&Ste
     if steps().all(sees) {
         return Ok(());
     }
+    let name = match undo {
+        Undo::Call(id) | Undo::File(id, _) | Undo::Task(id) => id,
+    };
     Err(match steps().any(|step| sees(step) && !is_of_trash(step)) {
-        true => forbidden(undo),
+        true => Error::Checkpoint {
+            reason: "checkpoint_forbidden",
+            message: format!("`{name}` also touches files that may not be read here"),
+        },
         false => Error::Checkpoint {
             reason: "checkpoint_missing",
-            message: format!("there is no checkpoint `{}`", undo.name()),
+            message: format!("there is no checkpoint `{name}`"),
         },
     })
 }
 
-/// Without naming what may not be read.
-fn forbidden(undo: &Undo) -> Error {
-    Error::Checkpoint {
-        reason: "checkpoint_forbidden",
-        message: format!("`{}` also touches files that may not be read here", undo.name()),
-    }
-}
-
-/// Whether all paths of a step may be seen. Where in the trash something lies is not the agent's choice.
-pub(crate) fn sees_all(step: &Step, sees: &dyn Fn(&VaultPath) -> bool) -> bool {
-    step.paths().into_iter().filter(|path| !is_trash(path)).all(sees)
-}
-
 /// Whether a step is only about the trash, so that it says nothing about what was done.
 pub(crate) fn is_of_trash(step: &Step) -> bool {
-    step.paths().into_iter().all(is_trash)
+    step.paths().into_iter().all(is_in_trash)
 }
 
 /// The commits to take back, newest first. Those that did not happen count for nothing.
@@ -244,6 +234,7 @@ impl Picture<'_> {
     }
 
     fn take_back(&mut self, step: &Step) -> Result<()> {
+        self.unseen |= step.named().into_iter().any(|path| !(self.sees)(path));
         match step {
             Step::Write { path, before, after } => {
                 let there = self.get(path)?;
@@ -461,7 +452,7 @@ fn below(file: &VaultPath, from: &VaultPath, to: &VaultPath) -> Result<VaultPath
 }
 
 fn through_trash(from: &VaultPath, to: &VaultPath) -> Trash {
-    match (is_trash(from), is_trash(to)) {
+    match (is_in_trash(from), is_in_trash(to)) {
         (true, false) => Trash::OutOf,
         (false, true) => Trash::Into,
         _ => Trash::No,

@@ -210,7 +210,9 @@ impl<'v> View<'v> {
     pub fn plan_restore(&self, undo: &Undo, conflict: Conflict) -> Result<Restore> {
         let mut store = self.vault.store();
         store.log.catch_up()?;
-        restore::plan(self.vault.disk(), &store, undo, conflict, &|path| self.scope.may_read(path))
+        let seen =
+            restore::plan(self.vault.disk(), &store, undo, conflict, &|path| self.scope.may_read(path));
+        seen.map_err(|error| self.with_suggestions(error))
     }
 
     /// Paths that look like this one.
@@ -250,13 +252,11 @@ impl<'v> View<'v> {
         }
     }
 
-    fn sees(&self, step: &Step) -> bool {
-        restore::sees_all(step, &|path| self.scope.may_read(path))
-    }
-
     fn shown(&self, entry: &LogEntry) -> Option<CheckpointInfo> {
         let checkpoint = &entry.checkpoint;
-        let steps: Vec<Step> = checkpoint.steps.iter().filter(|step| self.sees(step)).cloned().collect();
+        let may = |path: &&VaultPath| self.scope.may_read(path);
+        let steps: Vec<Step> =
+            checkpoint.steps.iter().filter(|step| step.named().iter().all(may)).cloned().collect();
         if steps.iter().all(is_of_trash) {
             return None;
         }
@@ -280,6 +280,12 @@ impl<'v> View<'v> {
     }
 }
 
+fn some_of(paths: &[VaultPath]) -> String {
+    let shown: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
+    let more = if paths.len() > 5 { format!(" and {} more", paths.len() - 5) } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}
+
 fn odd_name_in(folder: &VaultPath) -> Error {
     Error::Edit {
         reason: "folder_unclear",
@@ -289,12 +295,6 @@ fn odd_name_in(folder: &VaultPath) -> Error {
         hint: "give that file an ordinary name by another program first".to_owned(),
         candidates: Vec::new(),
     }
-}
-
-fn some_of(paths: &[VaultPath]) -> String {
-    let shown: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
-    let more = if paths.len() > 5 { format!(" and {} more", paths.len() - 5) } else { String::new() };
-    format!("{}{more}", shown.join(", "))
 }
 
 /// How far a listing goes.

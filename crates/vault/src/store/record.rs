@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::blob::{Hash, Packing};
-use crate::change::{Stamp, Trash};
+use crate::change::{Stamp, Trash, is_in_trash};
 use crate::path::VaultPath;
 
 /// The name of a checkpoint: twelve random hex digits.
@@ -146,6 +146,15 @@ impl Step {
         match self {
             Step::Write { path, .. } | Step::Make { path } | Step::Remove { path } => vec![path],
             Step::Move { from, to, .. } => vec![from, to],
+        }
+    }
+
+    /// The paths that a person would name: the place in the trash is not one of them.
+    pub fn named(&self) -> Vec<&VaultPath> {
+        match self {
+            Step::Move { from, to, trash: TrashMark::Into, .. } if is_in_trash(to) => vec![from],
+            Step::Move { from, to, trash: TrashMark::OutOf, .. } if is_in_trash(from) => vec![to],
+            other => other.paths(),
         }
     }
 }

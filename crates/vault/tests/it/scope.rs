@@ -27,21 +27,21 @@ fn a_restore_neither_touches_nor_names_what_may_not_be_seen() {
         rig.commit_as("t", &[replace("a.md", "1", "2"), replace("Private/secret.md", "1", "2")]).unwrap().id;
     let only = rig.commit_as("u", &[replace("Private/secret.md", "2", "3")]).unwrap().id;
     let scope = ignoring("Private/\nsecret*");
-    refused(&rig, &scope, &Undo::Call(both.clone()), "checkpoint_forbidden");
-    refused(&rig, &scope, &Undo::Task("t".into()), "checkpoint_forbidden");
+    refused(&rig, &scope, &Undo::Call(both.clone()), "checkpoint_hidden");
+    refused(&rig, &scope, &Undo::Task("t".into()), "checkpoint_hidden");
     refused(&rig, &scope, &Undo::Call(only), "checkpoint_missing");
     let error = rig
         .vault
         .view(&scope)
         .plan_restore(&Undo::File(both.clone(), path("Private/secret.md")), Conflict::Refuse);
-    assert_eq!(error.unwrap_err().reason(), "checkpoint_missing");
+    assert_eq!(error.unwrap_err().reason(), "note_missing");
     let plan =
         rig.vault.view(&scope).plan_restore(&Undo::File(both, path("a.md")), Conflict::Refuse).unwrap();
     assert_eq!(plan.changes.len(), 1);
     // A hidden file that came into a folder since would be carried back with it.
     let folder = rig.commit_as("v", &[mv("F", "G")]).unwrap().id;
     std::fs::write(rig.root().join("G/secret.md"), "s").unwrap();
-    refused(&rig, &scope, &Undo::Call(folder), "checkpoint_forbidden");
+    refused(&rig, &scope, &Undo::Call(folder), "checkpoint_hidden");
 }
 
 #[test]
