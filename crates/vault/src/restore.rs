@@ -90,8 +90,8 @@ pub fn plan(
     }
     if picture.unseen {
         return Err(Error::Checkpoint {
-            reason: "checkpoint_hidden",
-            message: "taking that back would touch files that may not be seen here".to_owned(),
+            reason: "checkpoint_forbidden",
+            message: "taking that back would touch files that may not be read here".to_owned(),
         });
     }
     if !picture.conflicts.is_empty() {

@@ -149,12 +149,9 @@ impl Step {
         }
     }
 
-    /// The paths that a person would name: the place in the trash is not one of them.
+    /// The paths that a person would name. The trash is not among them, nor where in it something lies: that is not
+    /// the agent's choice.
     pub fn named(&self) -> Vec<&VaultPath> {
-        match self {
-            Step::Move { from, to, trash: TrashMark::Into, .. } if is_in_trash(to) => vec![from],
-            Step::Move { from, to, trash: TrashMark::OutOf, .. } if is_in_trash(from) => vec![to],
-            other => other.paths(),
-        }
+        self.paths().into_iter().filter(|path| !is_in_trash(path)).collect()
     }
 }

@@ -27,33 +27,43 @@ fn a_restore_neither_touches_nor_names_what_may_not_be_seen() {
         rig.commit_as("t", &[replace("a.md", "1", "2"), replace("Private/secret.md", "1", "2")]).unwrap().id;
     let only = rig.commit_as("u", &[replace("Private/secret.md", "2", "3")]).unwrap().id;
     let scope = ignoring("Private/\nsecret*");
-    refused(&rig, &scope, &Undo::Call(both.clone()), "checkpoint_hidden");
-    refused(&rig, &scope, &Undo::Task("t".into()), "checkpoint_hidden");
+    refused(&rig, &scope, &Undo::Call(both.clone()), "checkpoint_forbidden");
+    refused(&rig, &scope, &Undo::Task("t".into()), "checkpoint_forbidden");
     refused(&rig, &scope, &Undo::Call(only), "checkpoint_missing");
     let error = rig
         .vault
         .view(&scope)
         .plan_restore(&Undo::File(both.clone(), path("Private/secret.md")), Conflict::Refuse);
-    assert_eq!(error.unwrap_err().reason(), "note_missing");
+    assert_eq!(error.unwrap_err().reason(), "checkpoint_missing");
     let plan =
         rig.vault.view(&scope).plan_restore(&Undo::File(both, path("a.md")), Conflict::Refuse).unwrap();
     assert_eq!(plan.changes.len(), 1);
     // A hidden file that came into a folder since would be carried back with it.
     let folder = rig.commit_as("v", &[mv("F", "G")]).unwrap().id;
     std::fs::write(rig.root().join("G/secret.md"), "s").unwrap();
-    refused(&rig, &scope, &Undo::Call(folder), "checkpoint_hidden");
+    refused(&rig, &scope, &Undo::Call(folder), "checkpoint_forbidden");
 }
 
 #[test]
 fn an_agent_with_a_folder_of_its_own_can_delete_in_it_and_take_it_back() {
-    let rig = Rig::new(&[("Mine/a.md", b"a"), (".trash/a.md", b"older")]);
+    for (trash, files) in [
+        ("a 1.md", &[("Mine/a.md", &b"a"[..]), (".trash/a.md", b"older")][..]),
+        ("a.md", &[("Mine/a.md", b"a")]),
+    ] {
+        delete_and_take_back(&Rig::new(files), &format!(".trash/{trash}"));
+    }
+}
+
+fn delete_and_take_back(rig: &Rig, trashed: &str) {
     let mine = Limits::parse_list("Mine").unwrap();
     let scope = Scope::new(Limits { read: mine.clone(), write: mine, read_only: false }, Rules::default());
     let view = rig.vault.view(&scope);
     let changes = plan_delete(&view, &path("Mine/a.md")).unwrap();
     let id = rig.commit(&changes).unwrap().id;
-    assert_eq!(rig.tree()[".trash/a 1.md"], b"a");
-    assert_eq!(view.checkpoint(&id).unwrap().steps.len(), 1);
+    assert_eq!(rig.tree()[trashed], b"a");
+    assert!(
+        view.checkpoint(&id).unwrap().steps.iter().any(|step| step.paths().contains(&&path("Mine/a.md")))
+    );
     let plan = view.plan_restore(&Undo::Call(id), Conflict::Refuse).unwrap();
     assert_eq!(vault::change::written(&plan.changes).into_iter().collect::<Vec<_>>(), [&path("Mine/a.md")]);
     rig.commit(&plan.changes).unwrap();
