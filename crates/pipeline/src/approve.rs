@@ -161,7 +161,7 @@ impl Asker for Beforehand {
         Box::pin(async { Decision::Yes(Lifetime::Once) })
     }
     fn name(&self) -> &str {
-        "given beforehand"
+        "--yes"
     }
     fn is_person(&self) -> bool {
         false

@@ -242,7 +242,7 @@ fn a_call_that_is_dropped_half_way_leaves_its_line() {
         (entry.tool.as_str(), entry.outcome, entry.reason.as_deref()),
         ("sends", Ended::Failed, Some("cancelled"))
     );
-    assert_eq!(entry.approval.as_deref(), Some("once by given beforehand"));
+    assert_eq!(entry.approval.as_deref(), Some("once by --yes"));
     let broke =
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| rig.call("breaks", json!({}), &Beforehand)));
     assert!(broke.is_err());

@@ -4,10 +4,10 @@
 //! the commit is not acknowledged before every new file and its folder are on disk. When a step fails, what was
 //! done is put back from the files that were swapped out; when the process dies, `recover.rs` does it at the next start.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-use crate::change::{Bytes, Change, Stamp};
+use crate::change::{Bytes, Change, Stamp, Trash};
 use crate::disk::{Disk, Replaced, STAGED_PREFIX, Stage, Staged, State};
 use crate::error::{Error, Result};
 use crate::files::Kind;
@@ -89,7 +89,7 @@ struct Work {
 struct Move {
     from: VaultPath,
     to: VaultPath,
-    trash: crate::change::Trash,
+    trash: Trash,
 }
 
 #[derive(Debug)]
@@ -281,7 +281,7 @@ fn carry_out(
         (0..work.writes.len()).map(|index| format!("{STAGED_PREFIX}{}-{index}", commit.id)).collect();
     let mut staged = Vec::new();
     let prepared = stage_all(stage, &names, work, &mut staged)
-        .and_then(|()| write_down(store, commit, work))
+        .and_then(|()| write_down(disk, store, commit, work))
         .and_then(|()| sync_both(store, &staged));
     if let Err(error) = prepared {
         store.log.retract(&commit.id, start);
@@ -325,15 +325,17 @@ fn stage_all(stage: &Stage, names: &[String], work: &Work, staged: &mut Vec<Opti
 }
 
 /// Appends the checkpoint: what will happen, and the bytes of both sides that the log does not hold yet.
-fn write_down(store: &mut Store, commit: &Commit<'_>, work: &Work) -> Result<()> {
+fn write_down(disk: &Disk, store: &mut Store, commit: &Commit<'_>, work: &Work) -> Result<()> {
     let mut blobs = Blobs::default();
     let mut steps: Vec<Step> = work.folders.iter().map(|path| Step::Make { path: path.clone() }).collect();
-    steps.extend(work.moves.iter().map(|(step, size)| Step::Move {
-        from: step.from.clone(),
-        to: step.to.clone(),
-        trash: step.trash.into(),
-        size: *size,
-    }));
+    for (step, size) in &work.moves {
+        let kept = match (step.trash, size) {
+            (Trash::Into, Some(_)) => blobs.kept(disk, store, &step.from)?,
+            _ => None,
+        };
+        let (from, to) = (step.from.clone(), step.to.clone());
+        steps.push(Step::Move { from, to, trash: step.trash.into(), size: *size, kept });
+    }
     for write in &work.writes {
         let before = write.before.as_ref().map(|(bytes, stat)| {
             let stamp = Stamp { permissions: stat.permissions, modified_ns: stat.modified_ns };
@@ -357,15 +359,28 @@ fn write_down(store: &mut Store, commit: &Commit<'_>, work: &Work) -> Result<()>
 
 #[derive(Default)]
 struct Blobs {
+    names: HashSet<Hash>,
     places: Vec<BlobPlace>,
     bytes: Vec<u8>,
 }
 
 impl Blobs {
+    /// The bytes of a file that goes to the trash. One too large to hold stays in the trash alone.
+    fn kept(&mut self, disk: &Disk, store: &Store, path: &VaultPath) -> Result<Option<Side>> {
+        match disk.read_up_to(path, crate::disk::LARGEST_FILE) {
+            Ok((bytes, state)) => {
+                let stamp = Stamp { permissions: state.permissions, modified_ns: state.modified_ns };
+                Ok(Some(self.side(store, &bytes, Some(stamp))))
+            }
+            Err(Error::TooLarge { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     fn side(&mut self, store: &Store, bytes: &[u8], stamp: Option<Stamp>) -> Side {
         let hash = Hash::of(bytes);
         let size = bytes.len() as u64;
-        if !store.log.has(&hash) && !self.places.iter().any(|place| place.hash == hash) {
+        if !store.log.has(&hash) && self.names.insert(hash) {
             let (packing, packed) = blob::pack(bytes);
             self.places.push(BlobPlace { hash, size, stored: packed.len() as u64, packing });
             self.bytes.extend_from_slice(&packed);

@@ -251,7 +251,9 @@ impl Picture<'_> {
                 };
                 self.files.insert(path.clone(), content);
             }
-            Step::Move { from, to, size: Some(_), .. } => self.move_file(to, from)?,
+            Step::Move { from, to, size: Some(_), kept, .. } => {
+                self.take_back_move(to, from, kept.as_ref())?
+            }
             Step::Move { from, to, size: None, .. } => self.move_folder(to, from)?,
             Step::Make { path } => {
                 self.folders.insert(path.clone(), false);
@@ -261,6 +263,18 @@ impl Picture<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A file whose copy in the trash is gone comes back from the log.
+    fn take_back_move(&mut self, from: &VaultPath, to: &VaultPath, kept: Option<&Side>) -> Result<()> {
+        if let Some(side) = kept
+            && self.get(from)? == Content::Nothing
+            && self.get(to)? == Content::Nothing
+        {
+            self.files.insert(to.clone(), Content::Blob(side.clone()));
+            return Ok(());
+        }
+        self.move_file(from, to)
     }
 
     fn move_file(&mut self, from: &VaultPath, to: &VaultPath) -> Result<()> {

@@ -193,16 +193,14 @@ fn a_note_that_somebody_changed_since_is_not_overwritten_without_a_word() {
 }
 
 #[test]
-fn an_emptied_trash_is_said_and_never_counts_as_restored() {
+fn a_deleted_note_comes_back_although_somebody_emptied_the_trash() {
     let rig = rig("a.md: one\n--- b.md: two");
     let id = done(&rig, "delete_file", json!({"path": "a.md"}));
     done(&rig, "write_file", json!({"path": "b.md", "content": "2"}));
     rig.remove(".trash/a.md");
-    assert_eq!(refused(&rig, "restore_checkpoint", json!({"commitOid": id})), "restore_conflict");
-    let outcome = rig.call("restore_checkpoint", json!({"commitOid": id, "force": true}), &Beforehand);
-    assert_eq!(outcome.output().unwrap().data["lost"], json!([".trash/a.md"]));
-    done(&rig, "restore_checkpoint", json!({"commitOid": "task-1", "mode": "task", "force": true}));
-    assert_eq!(rig.files(), "b.md: two");
+    done(&rig, "restore_checkpoint", json!({"commitOid": id}));
+    assert_eq!(rig.files(), "a.md: one\n--- b.md: 2");
+    done(&rig, "restore_checkpoint", json!({"commitOid": "task-1", "mode": "task"}));
 }
 
 #[test]

@@ -70,25 +70,40 @@ mod tests {
 
     #[test]
     fn tags_are_counted_and_those_of_hidden_notes_are_not_there() {
-        check(ListTags, VAULT, json!({}), expect![[r#"
+        check(
+            ListTags,
+            VAULT,
+            json!({}),
+            expect![[r#"
             4 tags
             #red (2 notes)
             #blue (1 note)
             #blue/sky (1 note)
-            #green (1 note)"#]]);
+            #green (1 note)"#]],
+        );
     }
 
     #[test]
     fn pages_go_on_where_they_ended() {
-        check(ListTags, VAULT, json!({"limit": 1}), expect![[r#"
+        check(
+            ListTags,
+            VAULT,
+            json!({"limit": 1}),
+            expect![[r#"
             4 tags
             #red (2 notes)
-            [3 more. Go on with offset 1]"#]]);
-        check(ListTags, VAULT, json!({"limit": 2, "offset": 1}), expect![[r#"
+            [3 more. Go on with offset 1]"#]],
+        );
+        check(
+            ListTags,
+            VAULT,
+            json!({"limit": 2, "offset": 1}),
+            expect![[r#"
             4 tags
             #blue (1 note)
             #blue/sky (1 note)
-            [1 more. Go on with offset 3]"#]]);
+            [1 more. Go on with offset 3]"#]],
+        );
         check(ListTags, "a.md: none", json!({}), expect!["0 tags"]);
     }
 }

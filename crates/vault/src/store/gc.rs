@@ -91,7 +91,8 @@ fn weight(step: &Step) -> u64 {
         Step::Write { before, after, .. } => {
             before.as_ref().map_or(0, |side| side.size) + after.as_ref().map_or(0, |side| side.size)
         }
-        Step::Move { .. } | Step::Make { .. } | Step::Remove { .. } => 64,
+        Step::Move { kept, .. } => 64 + kept.as_ref().map_or(0, |side| side.size),
+        Step::Make { .. } | Step::Remove { .. } => 64,
     }
 }
 
@@ -140,7 +141,8 @@ fn hashes(steps: &[Step]) -> Vec<Hash> {
         .iter()
         .flat_map(|step| match step {
             Step::Write { before, after, .. } => [before.as_ref(), after.as_ref()],
-            _ => [None, None],
+            Step::Move { kept, .. } => [kept.as_ref(), None],
+            Step::Make { .. } | Step::Remove { .. } => [None, None],
         })
         .flatten()
         .map(|side| side.hash)

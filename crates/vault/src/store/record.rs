@@ -80,6 +80,9 @@ pub enum Step {
         /// The bytes that moved, where it was a file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<u64>,
+        /// The bytes themselves, where it went to the trash: somebody may empty it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept: Option<Side>,
     },
     /// A folder appeared.
     Make {

@@ -15,7 +15,7 @@ fn write(at: &str, before: Option<Side>, after: Option<Side>) -> Step {
 }
 
 fn moved(from: &str, to: &str) -> Step {
-    Step::Move { from: path(from), to: path(to), trash: TrashMark::No, size: Some(1) }
+    Step::Move { from: path(from), to: path(to), trash: TrashMark::No, size: Some(1), kept: None }
 }
 
 /// Writes a commit without an ending; `stored` are the bytes as they lie behind it, under the names of `named`.
@@ -59,7 +59,7 @@ fn a_chain_of_moves_is_finished_link_by_link() {
 #[test]
 fn a_delete_in_a_folder_that_had_not_moved_yet_is_not_forgotten() {
     let rig = Rig::new(&[("A/x.md", b"x"), ("A/y.md", b"y")]);
-    let folder = Step::Move { from: path("A"), to: path("B"), trash: TrashMark::No, size: None };
+    let folder = Step::Move { from: path("A"), to: path("B"), trash: TrashMark::No, size: None, kept: None };
     announce(&rig, vec![folder, write("B/x.md", side("x"), None)], &["x"], b"x");
     let rig = rig.reopen();
     let now = (text(&rig, "A/x.md"), text(&rig, "B/x.md"), text(&rig, "B/y.md"));
