@@ -317,6 +317,9 @@ fn stage_all(stage: &Stage, names: &[String], work: &Work, staged: &mut Vec<Opti
             (None, None) => None,
         };
         let file = stage.write(name, after, permissions)?;
+        if let Some((_, state)) = &write.before {
+            file.set_owner(state.owner);
+        }
         let stamped = write.stamp.map_or(Ok(()), |stamp| file.set_modified(stamp.modified_ns));
         staged.push(Some(file));
         stamped?;

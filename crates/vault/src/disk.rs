@@ -41,6 +41,8 @@ pub struct State {
     pub inode: u64,
     /// Permission bits.
     pub permissions: u32,
+    /// User and group.
+    pub owner: (u32, u32),
 }
 
 impl From<State> for Stat {
@@ -469,6 +471,15 @@ impl Staged {
         self.file.sync_all().map_err(|error| Error::io("cannot sync the staged text", error))
     }
 
+    /// Gives the file to the owner of the one that it replaces. Only root can; for others it is theirs already, or
+    /// stays with whoever writes.
+    pub(crate) fn set_owner(&self, (user, group): (u32, u32)) {
+        if rustix::process::geteuid().is_root() && (user, group) != (0, 0) {
+            let (user, group) = (fs::Uid::from_raw(user), fs::Gid::from_raw(group));
+            fs::fchown(&self.file, Some(user), Some(group)).ok();
+        }
+    }
+
     /// Gives the file an earlier time of change (for restores).
     pub(crate) fn set_modified(&self, nanoseconds: i64) -> Result<()> {
         let time = rustix::time::Timespec {
@@ -506,5 +517,6 @@ fn state(stat: &fs::Stat) -> State {
         modified_ns: stat.st_mtime * 1_000_000_000 + i64::try_from(stat.st_mtime_nsec).unwrap_or(0),
         inode: stat.st_ino,
         permissions: stat.st_mode & 0o7777,
+        owner: (stat.st_uid, stat.st_gid),
     }
 }
