@@ -80,6 +80,7 @@ impl Meaning {
                 break;
             }
         }
+        self.write().settle();
         let unsaved = self.unsaved.load(Ordering::Relaxed);
         if unsaved > self.size().0 / 100 || (report.notice.is_some() && unsaved > 0) {
             self.save()?;

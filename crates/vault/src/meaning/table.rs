@@ -1,7 +1,7 @@
 //! The embedding model that ships with the program: one row of 128 numbers for each of 30,522 word pieces.
 //!
 //! Called by [`super::Meaning`] as its default [`Embedder`]. The vector of a text is the sum of its pieces' rows (int8
-//! times one scale per row), of length 1. No download, no GPU, some 100 MB of text a second. Worth about half of what a
+//! times one scale per row), of length 1. No download, no GPU, some 35 MB of text a second on one core. Worth about half of what a
 //! small transformer adds to ranked search, and worse than ranked search alone: see [`super::fuse`]. English.
 //! The table was trained for Verger from all-MiniLM-L6-v2 (Apache-2.0); the vocabulary is that of bert-base-uncased
 //! (Apache-2.0). Deliberately not here: the split into pieces ([`super::wordpiece`]).

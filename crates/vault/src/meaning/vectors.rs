@@ -1,7 +1,7 @@
 //! All vectors of a vault in memory, and the scan over them.
 //!
 //! Owned by [`super::Meaning`]. A vector is kept as int8 with one scale (so 4 + width bytes), the rows of one note lie
-//! side by side, and a search looks at every row: at a hundred thousand notes that is some 40 MB and a few
+//! side by side, and a search looks at every row: at a hundred thousand notes that is some 60 MB and a few
 //! milliseconds, which no approximate index beats by enough to be worth its upkeep. Safe code: the loop over a row
 //! is written so that the compiler makes it vector instructions. Deliberately not here: text, files, models.
 
@@ -154,6 +154,16 @@ impl Vectors {
         self.order.reserve_exact(notes);
         self.facts.reserve_exact(rows);
         self.numbers.reserve_exact(rows.saturating_mul(self.width));
+    }
+
+    /// Gives back the room that growing has left over, if it is more than a quarter.
+    pub fn settle(&mut self) {
+        if self.numbers.capacity() > self.numbers.len() + self.numbers.len() / 4 {
+            self.numbers.shrink_to_fit();
+            self.facts.shrink_to_fit();
+            self.notes.shrink_to_fit();
+            self.order.shrink_to_fit();
+        }
     }
 
     /// How many notes have been embedded.

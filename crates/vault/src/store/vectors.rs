@@ -310,6 +310,8 @@ mod tests {
 
     const WIDTH: usize = 16;
 
+    type Notes = Vec<(VaultPath, Stat, Vec<Row>)>;
+
     fn vectors(notes: usize) -> Vectors {
         let mut vectors = Vectors::new(WIDTH);
         for note in 0..notes {
@@ -324,14 +326,14 @@ mod tests {
         vectors
     }
 
-    fn contents(vectors: &Vectors) -> Vec<(VaultPath, Stat, Vec<Row>)> {
+    fn contents(vectors: &Vectors) -> Notes {
         let rows = |note: &crate::meaning::vectors::NoteRows| {
             note.rows().filter_map(|row| vectors.row(row)).collect()
         };
         vectors.iter().map(|note| (note.path.clone(), note.stat, rows(note))).collect()
     }
 
-    fn saved(notes: usize) -> (tempfile::TempDir, Vec<(VaultPath, Stat, Vec<Row>)>) {
+    fn saved(notes: usize) -> (tempfile::TempDir, Notes) {
         let folder = tempfile::tempdir().unwrap();
         let vectors = vectors(notes);
         assert_eq!(save(folder.path(), "model", WIDTH, &vectors).unwrap(), Saved::Written);
@@ -339,7 +341,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn loaded(folder: &Path) -> (Vec<(VaultPath, Stat, Vec<Row>)>, Option<String>) {
+    fn loaded(folder: &Path) -> (Notes, Option<String>) {
         match load(folder, "model", WIDTH).unwrap() {
             Loaded::Vectors { vectors, damage } => (contents(&vectors), damage),
             other => panic!("{other:?}"),

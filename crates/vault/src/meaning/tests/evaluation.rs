@@ -123,8 +123,13 @@ fn hybrid_is_better_than_ranked_alone() {
     }
     let ranked = Ranked::new(&set.docs);
     let rows = [("headings", &set.heading_queries, 0.460), ("sentences", &set.sentence_queries, 0.370)];
-    for (kind, queries, least) in rows {
-        let [by_words, by_meaning, hybrid] = measure(&ranked, &vectors, &table, queries);
+    let measured = std::thread::scope(|scope| {
+        let (ranked, vectors, table) = (&ranked, &vectors, &*table);
+        let started =
+            rows.map(|(_, queries, _)| scope.spawn(move || measure(ranked, vectors, table, queries)));
+        started.map(|measuring| measuring.join().unwrap())
+    });
+    for ((kind, queries, least), [by_words, by_meaning, hybrid]) in rows.into_iter().zip(measured) {
         println!("{kind}: nDCG@10 / recall@10 of {} queries", queries.len());
         for (name, (gain, recall)) in [("ranked", by_words), ("vectors", by_meaning), ("hybrid", hybrid)] {
             println!("  {name:8} {gain:.4} / {recall:.4}");
