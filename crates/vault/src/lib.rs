@@ -13,6 +13,7 @@ pub mod error;
 pub mod files;
 pub mod health;
 pub mod links;
+pub mod meaning;
 pub mod moment;
 pub mod moves;
 pub mod note;

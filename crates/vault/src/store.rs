@@ -9,6 +9,7 @@ pub mod blob;
 pub mod gc;
 pub mod log;
 pub mod record;
+pub mod vectors;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
