@@ -16,8 +16,10 @@ mod letters;
 mod merge;
 mod plan;
 mod postings;
+mod ranked;
 mod save;
 mod segment;
+mod snippet;
 mod state;
 mod token;
 mod update;
@@ -26,7 +28,9 @@ mod writer;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+pub use ranked::{Hit, Ranked, RankedQuery, Recency};
 pub(crate) use segment::Damage;
+pub use snippet::Snippet;
 
 use crate::catalog::Visible;
 use crate::error::{Error, Result};
@@ -150,6 +154,21 @@ impl TextIndex {
             }
         })?;
         search::search(&*self.files, &paths, query)
+    }
+
+    /// Notes by how well they fit some words. `now_ns` is the present, for [`RankedQuery::recency`].
+    pub fn ranked(&self, query: &RankedQuery, visible: Visible<'_>, now_ns: i64) -> Result<Ranked> {
+        for _ in 0..2 {
+            let state = self.state();
+            match ranked::ranked(&state, &*self.files, query, visible, now_ns)? {
+                Ok(ranked) => return Ok(ranked),
+                Err(damage) => self.heal(&state, &damage)?,
+            }
+        }
+        Err(Error::Damaged {
+            what: "the text index".to_owned(),
+            detail: "it was built anew and is damaged again; look at the disk".to_owned(),
+        })
     }
 
     /// The files that a query has to look into, in path order; `None` if the index cannot rule out any.

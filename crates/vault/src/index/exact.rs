@@ -144,23 +144,20 @@ fn with_text(segment: &Segment, text: &str, whole_word: bool) -> Result<Lines, D
 }
 
 fn piece_lines(segment: &Segment, piece: &Piece) -> Result<Vec<u64>, Damage> {
-    let mut keys: Vec<u64> = Vec::new();
+    let mut runs = Runs::default();
     for term in &piece.terms {
+        let mut run = runs.start(segment.term(*term).occurrences as usize);
         let mut before = 0;
         each_line(segment.lines(*term)?, |doc, line, _| {
             let key = u64::from(doc) << 32 | u64::from(line);
             if line > 0 && key != before {
-                keys.push(key);
+                run.push(key);
             }
             before = key;
         });
+        runs.end(run);
     }
-    // Each term's lines are in order, so this merges runs.
-    if piece.terms.len() > 1 {
-        keys.sort();
-        keys.dedup();
-    }
-    Ok(keys)
+    Ok(runs.join())
 }
 
 /// The lines in which the pieces follow each other; the rarest first.
@@ -191,9 +188,10 @@ fn side_by_side(segment: &Segment, pieces: &[Piece], exact: &mut bool) -> Result
 
 /// Where the text would start for the piece to stand where it does; only in documents of `among`.
 fn piece_places(segment: &Segment, piece: &Piece, among: Option<&[Place]>) -> Result<Vec<Place>, Damage> {
-    let mut out = Vec::new();
+    let mut runs = Runs::default();
     for term in &piece.terms {
         let (lines, places) = segment.postings(*term)?;
+        let mut run = runs.start(0);
         let mut rest = among.unwrap_or_default();
         each_place(lines, places, |place| {
             if place.line == 0 || place.place < piece.at {
@@ -207,13 +205,11 @@ fn piece_places(segment: &Segment, piece: &Piece, among: Option<&[Place]>) -> Re
                     return;
                 }
             }
-            out.push(Place { place: place.place - piece.at, ..place });
+            run.push(Place { place: place.place - piece.at, ..place });
         });
+        runs.end(run);
     }
-    if piece.terms.len() > 1 {
-        out.sort();
-    }
-    Ok(out)
+    Ok(runs.join())
 }
 
 fn common_places(a: &[Place], b: &[Place]) -> Vec<Place> {
@@ -226,5 +222,63 @@ fn common_places(a: &[Place], b: &[Place]) -> Vec<Place> {
             out.push(*place);
         }
     }
+    out
+}
+
+/// Sorted lists on their way into one. Most of a thousand words that contain a text are rare, and a few are not: the short
+/// lists are sorted together, the long ones only merged.
+struct Runs<T> {
+    short: Vec<T>,
+    long: Vec<Vec<T>>,
+}
+
+impl<T> Default for Runs<T> {
+    fn default() -> Runs<T> {
+        Runs { short: Vec::new(), long: Vec::new() }
+    }
+}
+
+impl<T: Ord + Copy> Runs<T> {
+    const SHORT: usize = 2_048;
+
+    fn start(&self, length: usize) -> Vec<T> {
+        Vec::with_capacity(length)
+    }
+
+    fn end(&mut self, run: Vec<T>) {
+        match run.len() < Self::SHORT {
+            true => self.short.extend(run),
+            false => self.long.push(run),
+        }
+    }
+
+    /// All of them in order, each value once.
+    fn join(mut self) -> Vec<T> {
+        self.short.sort_unstable();
+        self.short.dedup();
+        self.long.push(self.short);
+        while self.long.len() > 1 {
+            self.long.sort_by_key(|run| std::cmp::Reverse(run.len()));
+            if let (Some(a), Some(b)) = (self.long.pop(), self.long.pop()) {
+                self.long.push(merged(&a, &b));
+            }
+        }
+        self.long.pop().unwrap_or_default()
+    }
+}
+
+fn merged<T: Ord + Copy>(a: &[T], b: &[T]) -> Vec<T> {
+    if a.is_empty() {
+        return b.to_vec();
+    }
+    let (mut i, mut j) = (0, 0);
+    let mut out = Vec::with_capacity(a.len() + b.len());
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        out.push(*x.min(y));
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+    }
+    out.extend(&a[i..]);
+    out.extend(&b[j..]);
     out
 }

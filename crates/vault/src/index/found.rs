@@ -70,7 +70,8 @@ pub(super) fn search(
             let asked = paths.len();
             let mut found = search::search(files, &paths, query)?;
             // The others were searched by way of the index, to the same effect.
-            found.files_scanned += among.tally.text + among.tally.unread - asked.min(among.tally.text + among.tally.unread);
+            found.files_scanned +=
+                among.tally.text + among.tally.unread - asked.min(among.tally.text + among.tally.unread);
             found
         }
         Ok(Candidates::These { docs, exact: true }) => {
@@ -109,6 +110,11 @@ fn page_of_known(
             let scanned = scan::scan(files, &path, matcher, query, page.keep());
             page.take(&path, scanned);
         }
+        if page.keep() == 0 && unread.peek().is_none() {
+            page.count(count as usize);
+            order.rest().for_each(|count| page.count(count as usize));
+            break;
+        }
         let before_page = query.after.as_ref().is_some_and(|after| name < after.path().as_str());
         if page.keep() == 0 || before_page {
             page.count(count as usize);
@@ -117,7 +123,8 @@ fn page_of_known(
         let Some(path) = state.slots[slot].path(doc) else { continue };
         let scanned = scan::scan(files, &path, matcher, query, page.keep());
         // `take` counts a file that it is given; these are in the tally already.
-        page.found.files_scanned -= usize::from(matches!(scanned, Scanned::Read { .. })).min(page.found.files_scanned);
+        page.found.files_scanned -=
+            usize::from(matches!(scanned, Scanned::Read { .. })).min(page.found.files_scanned);
         page.take(&path, scanned);
     }
     for path in unread {
@@ -134,11 +141,24 @@ struct InOrder<'a> {
     at: Vec<usize>,
 }
 
+impl InOrder<'_> {
+    /// What is left, in no order.
+    fn rest(&mut self) -> impl Iterator<Item = u32> {
+        let at = std::mem::take(&mut self.at);
+        self.docs
+            .iter()
+            .zip(at)
+            .flat_map(|(docs, at)| docs.get(at..).unwrap_or_default())
+            .map(|(_, count)| *count)
+    }
+}
+
 impl Iterator for InOrder<'_> {
     type Item = (usize, u32, u32);
 
     fn next(&mut self) -> Option<(usize, u32, u32)> {
-        let heads = (0..self.docs.len()).filter_map(|slot| Some((slot, *self.docs[slot].get(self.at[slot])?)));
+        let heads =
+            (0..self.docs.len()).filter_map(|slot| Some((slot, *self.docs[slot].get(self.at[slot])?)));
         let (slot, (doc, count)) = match self.docs.len() {
             1 => heads.last()?,
             _ => heads.min_by_key(|(slot, (doc, _))| self.state.slots[*slot].segment.path(*doc))?,

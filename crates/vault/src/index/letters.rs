@@ -229,7 +229,8 @@ mod tests {
             for member in &members {
                 let mut class = ClassUnicode::new([ClassUnicodeRange::new(*member, *member)]);
                 class.try_case_fold_simple().unwrap();
-                let expected: Vec<char> = class.iter().flat_map(|range| range.start()..=range.end()).collect();
+                let expected: Vec<char> =
+                    class.iter().flat_map(|range| range.start()..=range.end()).collect();
                 assert_eq!(members, expected, "{folded:?}");
                 assert_eq!(is_word(*member), is_word(folded), "{member:?}");
             }

@@ -127,8 +127,13 @@ fn any_of(branches: &[Hir]) -> Need {
 fn one_letter(class: &Class) -> Option<char> {
     let Class::Unicode(class) = class else {
         let Class::Bytes(class) = class else { return None };
-        let letters: Vec<char> =
-            class.iter().take(3).flat_map(|range| range.start()..=range.end()).take(3).map(char::from).collect();
+        let letters: Vec<char> = class
+            .iter()
+            .take(3)
+            .flat_map(|range| range.start()..=range.end())
+            .take(3)
+            .map(char::from)
+            .collect();
         let all_ascii = letters.iter().all(char::is_ascii);
         return common(&letters).filter(|_| all_ascii);
     };

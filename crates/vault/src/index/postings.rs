@@ -111,17 +111,6 @@ pub(super) fn each_place(lines: &[u8], mut places: &[u8], mut each: impl FnMut(P
     each_line(lines, |doc, line, _| each(Place { doc, line, place: take(&mut places) }));
 }
 
-/// Calls `each` with every document and how often the term stands there.
-pub(super) fn each_doc(mut lines: &[u8], mut each: impl FnMut(u32, u32)) {
-    let mut doc = 0;
-    while !lines.is_empty() {
-        let times;
-        (doc, times) = take_head(&mut lines, doc);
-        skip_lines(&mut lines, times);
-        each(doc, times);
-    }
-}
-
 fn skip_lines(bytes: &mut &[u8], times: u32) {
     for _ in 0..times {
         if bytes.is_empty() {

@@ -131,7 +131,8 @@ impl TextIndex {
         if dead * 4 > docs || state.slots.iter().filter(is_saved).count() >= MOST_SEGMENTS {
             return save_as_one(folder, &held, generation + 1, &state.slots).map(Some);
         }
-        let (mut slots, fresh): (Vec<Slot>, Vec<Slot>) = state.slots.iter().cloned().partition(|slot| is_saved(&slot));
+        let (mut slots, fresh): (Vec<Slot>, Vec<Slot>) =
+            state.slots.iter().cloned().partition(|slot| is_saved(&slot));
         if !fresh.is_empty() {
             slots.push(write(folder, &held, generation + 1, &fresh)?);
         }
@@ -191,8 +192,8 @@ fn load(folder: &IndexFolder) -> std::result::Result<State, Trouble> {
 fn load_listed(folder: &IndexFolder, list: &List) -> std::result::Result<State, Trouble> {
     let mut slots = Vec::with_capacity(list.segments.len());
     for listed in &list.segments {
-        let segment =
-            Segment::open(folder.map(listed.number)?).map_err(|damage| Trouble::Damaged(damage.to_string()))?;
+        let segment = Segment::open(folder.map(listed.number)?)
+            .map_err(|damage| Trouble::Damaged(damage.to_string()))?;
         if segment.identity != listed.identity {
             return Err(Trouble::Damaged("a part of it is not the one that was written".to_owned()));
         }

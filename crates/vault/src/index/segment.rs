@@ -78,7 +78,6 @@ pub(crate) struct Segment {
     docs: Range<usize>,
     paths: Range<usize>,
     hashes: Range<usize>,
-    words: u64,
     /// Which blocks were found good; empty for bytes that we have made ourselves.
     checked: Vec<AtomicU64>,
     /// The hash that names this very content.
@@ -136,7 +135,6 @@ impl Segment {
             docs: marks[2]..marks[3],
             paths: marks[3]..marks[4],
             hashes: marks[4]..marks[5],
-            words: long(footer, 48),
             checked: Vec::new(),
             identity,
             bytes,
@@ -186,11 +184,6 @@ impl Segment {
 
     pub(super) fn term_count(&self) -> u32 {
         (self.terms.len() / TERM) as u32
-    }
-
-    /// Words in all documents.
-    pub(super) fn words(&self) -> u64 {
-        self.words
     }
 
     pub(super) fn doc(&self, doc: u32) -> Doc {

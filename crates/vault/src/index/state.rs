@@ -147,9 +147,8 @@ impl Among {
             let mut bits = Bits::new(slot.segment.doc_count());
             let ask = glob.is_some() || !visible.is_all();
             for doc in slot.range(folder).filter(|doc| !slot.dead.has(*doc)) {
-                let fits = |path: &VaultPath| {
-                    glob.as_ref().is_none_or(|glob| glob.fits(path)) && visible.sees(path)
-                };
+                let fits =
+                    |path: &VaultPath| glob.as_ref().is_none_or(|glob| glob.fits(path)) && visible.sees(path);
                 if !ask || slot.paths()[doc as usize].as_ref().is_some_and(fits) {
                     bits.insert(doc);
                     let known = slot.segment.doc(doc);
@@ -168,11 +167,6 @@ impl Among {
             Some(None) => state.slots.get(slot).is_some_and(|slot| !slot.dead.has(doc)),
             None => false,
         }
-    }
-
-    /// Whether nothing is left out but what is gone.
-    pub fn is_everything(&self) -> bool {
-        self.slots.iter().all(Option::is_none)
     }
 }
 

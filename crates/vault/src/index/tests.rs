@@ -23,7 +23,8 @@ impl Rig {
     }
 
     fn open(&self) -> TextIndex {
-        TextIndex::open_or_build(Arc::clone(&self.files) as Arc<dyn Files>, self.folder.path(), &|_| ()).unwrap()
+        TextIndex::open_or_build(Arc::clone(&self.files) as Arc<dyn Files>, self.folder.path(), &|_| ())
+            .unwrap()
     }
 
     fn scan(&self, query: &Query, visible: Visible<'_>) -> Result<Found> {
@@ -63,8 +64,28 @@ fn equal_to_the_scanner_on_rows() {
     rig.files.write(&path("latin.md"), b"caf\xe9 amber \xff\xfe lattice");
     let index = rig.open();
     let rows = [
-        "amber", "mber latt", "lattice protocol", "lattice  protocol", "protocol,", ", twice", " the", "cat", "(cat)", "#cat",
-        "été", "É", "\"text\"", "nothing", " ", "  ", ":", "a", "second line", "line\nx", "caf", "cat concat (cat) #",
+        "amber",
+        "mber latt",
+        "lattice protocol",
+        "lattice  protocol",
+        "protocol,",
+        ", twice",
+        " the",
+        "cat",
+        "(cat)",
+        "#cat",
+        "été",
+        "É",
+        "\"text\"",
+        "nothing",
+        " ",
+        "  ",
+        ":",
+        "a",
+        "second line",
+        "line\nx",
+        "caf",
+        "cat concat (cat) #",
     ];
     for text in rows {
         for whole_word in [false, true] {
@@ -73,7 +94,18 @@ fn equal_to_the_scanner_on_rows() {
             }
         }
     }
-    for text in ["amb.r", "^the", "protocol$", r"\bcat\b", "cat|lattice", "(?i)AMBER", "x?y?", r"l.*l", "^$", "[[:upper:]]m"] {
+    for text in [
+        "amb.r",
+        "^the",
+        "protocol$",
+        r"\bcat\b",
+        "cat|lattice",
+        "(?i)AMBER",
+        "x?y?",
+        r"l.*l",
+        "^$",
+        "[[:upper:]]m",
+    ] {
         check(&rig, &index, &regex(text));
         check(&rig, &index, &Query { case: Case::Exact, whole_word: true, ..regex(text) });
     }
@@ -126,6 +158,123 @@ fn a_second_opening_reads_what_the_first_saved() {
     check(&rig, &rig.open(), &literal("amber"));
 }
 
+fn shown(ranked: &Ranked) -> String {
+    let mut out = format!("{} notes", ranked.total);
+    for (word, instead) in &ranked.corrected {
+        out += &format!("; {word} -> {}", instead.join(", "));
+    }
+    for hit in &ranked.hits {
+        out += &format!("\n{:.2} {} ({})", hit.score, hit.path, hit.title);
+        for snippet in &hit.snippets {
+            let mut text = snippet.text.clone();
+            for mark in snippet.marks.iter().rev() {
+                text.insert(mark.end, '>');
+                text.insert(mark.start, '<');
+            }
+            out += &format!("\n    {}: {text}", snippet.line);
+        }
+    }
+    out
+}
+
+#[track_caller]
+fn check_ranked(fixture: &str, query: &RankedQuery, visible: Visible<'_>, expected: expect_test::Expect) {
+    let rig = Rig::new(fixture);
+    expected.assert_eq(&shown(&rig.open().ranked(query, visible, 0).unwrap()));
+}
+
+const NOTES: &str = "Amber.md: # Stones\nOld resin is amber.\n--- list.md: amber amber amber, and much else besides in a list\n\
+    --- head.md: # Resin\n## Amber\ntext\n--- tags.md: text #amber/old\n--- front.md: ---\naliases: [Amber room]\n---\ntext\n\
+    --- other.md: nothing here but lattices\n--- both.md: an amber lattice, far away";
+
+#[test]
+fn titles_and_aliases_count_more_than_text() {
+    check_ranked(NOTES, &RankedQuery::new("amber "), Visible::all(), expect_test::expect![[r#"
+        6 notes
+        0.39 Amber.md (Stones)
+            2: Old resin is <amber>.
+        0.38 front.md (front)
+            2: aliases: [<Amber> room]
+        0.35 head.md (Resin)
+            2: ## <Amber>
+        0.35 tags.md (tags)
+            1: text #<amber>/old
+        0.28 list.md (list)
+            1: <amber> <amber> <amber>, and much else besides in a list
+        0.21 both.md (both)
+            1: an <amber> lattice, far away"#]]);
+}
+
+#[test]
+fn a_note_with_all_the_words_comes_first() {
+    check_ranked(
+        NOTES,
+        &RankedQuery { limit: 2, ..RankedQuery::new("amber lat") },
+        Visible::all(),
+        expect_test::expect![[r#"
+            7 notes
+            0.95 both.md (both)
+                1: an <amber> <lattice>, far away
+            0.57 other.md (other)
+                1: nothing here but <lattices>"#]],
+    );
+}
+
+#[test]
+fn a_word_that_nobody_wrote_is_taken_for_its_neighbour() {
+    check_ranked(NOTES, &RankedQuery::new("lattise "), Visible::all(), expect_test::expect![[r#"
+        1 notes; lattise -> lattice
+        1.07 both.md (both)
+            1: an amber <lattice>, far away"#]]);
+    let sees = |path: &VaultPath| path.as_str() != "both.md";
+    check_ranked(NOTES, &RankedQuery::new("lattise "), Visible::only(&sees), expect_test::expect!["0 notes"]);
+}
+
+#[test]
+fn scripts_without_spaces_are_searched_inside() {
+    check_ranked(
+        "j.md: 全文検索エンジン",
+        &RankedQuery::new("検索"),
+        Visible::all(),
+        expect_test::expect![[r#"
+            1 notes
+            0.25 j.md (j)
+                1: <全文検索エンジン>"#]],
+    );
+}
+
+#[test]
+fn what_is_hidden_does_not_change_the_scores() {
+    let with = Rig::new(NOTES).open();
+    let without = Rig::new(&NOTES[..NOTES.find("\n--- other.md").unwrap()]).open();
+    let sees = |path: &VaultPath| !matches!(path.as_str(), "other.md" | "both.md");
+    for text in ["amber", "resin amber", "lattice", "lattices", "ambre", "tex"] {
+        let query = RankedQuery::new(text);
+        let seen = with.ranked(&query, Visible::only(&sees), 0).unwrap();
+        assert_eq!(seen, without.ranked(&query, Visible::all(), 0).unwrap(), "{text}");
+    }
+}
+
+#[test]
+fn only_these_and_young_ones() {
+    let index = Rig::new("a.md: amber\n--- b.md: amber\n--- x/c.md: amber");
+    let index = index.open();
+    let paths = |query: &RankedQuery| {
+        let hits = index.ranked(query, Visible::all(), 3 * 86_400_000_000_000).unwrap().hits;
+        hits.iter().map(|hit| hit.path.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    let query = RankedQuery::new("amber");
+    assert_eq!(paths(&query), "a.md b.md x/c.md");
+    assert_eq!(paths(&RankedQuery { only: Some(vec![path("b.md")]), ..query.clone() }), "b.md");
+    assert_eq!(
+        paths(&RankedQuery { folder: Some(VaultFolder::parse("x").unwrap()), ..query.clone() }),
+        "x/c.md"
+    );
+    let recency = Some(Recency { half_life_days: 1e-12, bonus: 1.0 });
+    assert_eq!(paths(&RankedQuery { recency, limit: 1, ..query.clone() }), "a.md");
+    assert_eq!(paths(&RankedQuery { limit: 0, ..query }), "");
+}
+
 const WORDS: [&str; 14] =
     ["amber", "Amber", "amb", "ber", "lattice", "é", "É", "straße", "ﬆ", "ſo", "K", "日本", "x_1", "the"];
 const GAPS: [&str; 12] = [" ", " ", " ", "  ", ", ", "-", "\n", "\n\n", "\r\n", " [[", "]] ", " — "];
@@ -145,8 +294,22 @@ fn needle() -> impl Strategy<Value = String> {
 
 fn pattern() -> impl Strategy<Value = Pattern> {
     let regexes = [
-        r"am\w+", "a|b", "amber lat", r"\bthe\b", "ber$", "^amb", "(?i)é.*x", "[kK]", "l.t+ice", "(amber|the) x", r"\d",
-        "amber(?: lattice)?", "^", r"\Aamber", "b{1,2}e", "é+",
+        r"am\w+",
+        "a|b",
+        "amber lat",
+        r"\bthe\b",
+        "ber$",
+        "^amb",
+        "(?i)é.*x",
+        "[kK]",
+        "l.t+ice",
+        "(amber|the) x",
+        r"\d",
+        "amber(?: lattice)?",
+        "^",
+        r"\Aamber",
+        "b{1,2}e",
+        "é+",
     ];
     prop_oneof![
         3 => needle().prop_map(Pattern::Literal),
@@ -169,7 +332,8 @@ fn query() -> impl Strategy<Value = Query> {
     )
 }
 
-const NAMES: [&str; 8] = ["n1.md", "n2.md", "n-3.md", "f/n1.md", "f/g/n2.md", "f0/n.md", "data.csv", "f/é.md"];
+const NAMES: [&str; 8] =
+    ["n1.md", "n2.md", "n-3.md", "f/n1.md", "f/g/n2.md", "f0/n.md", "data.csv", "f/é.md"];
 
 /// A change to the vault.
 #[derive(Debug, Clone)]
@@ -217,7 +381,7 @@ fn apply(rig: &Rig, index: &mut TextIndex, step: &Step) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("VERGER_LONG").is_some() { 2_000 } else { 80 }))]
 
     #[test]
     fn equal_to_the_scanner(

@@ -71,6 +71,20 @@ pub(super) fn line_tokens(line: &[u8], folded: &mut Vec<u8>, mut each: impl FnMu
     }
 }
 
+/// The words of a line with the bytes that they take.
+pub(super) fn each_word(line: &[u8], mut each: impl FnMut(std::ops::Range<usize>, &[u8])) {
+    let (mut at, mut folded) = (0, Vec::new());
+    while at < line.len() {
+        let end = word_end(line, at);
+        if end > at {
+            folded.clear();
+            fold_into(&line[at..end], &mut folded);
+            each(at..end, &folded);
+        }
+        at = gap_end(line, end);
+    }
+}
+
 /// A `#` with nothing or a space in front of it starts a tag.
 fn is_tag_start(gap: &[u8], at: usize) -> bool {
     match gap {

@@ -21,7 +21,6 @@ pub(super) struct Writer<W: Write> {
     terms: Vec<u8>,
     docs: Vec<u8>,
     paths: Vec<u8>,
-    words: u64,
 }
 
 /// What is written down of a term.
@@ -36,17 +35,15 @@ pub(super) struct TermEntry<'a> {
 
 impl<W: Write> Writer<W> {
     pub fn new(out: W, checksums: Checksums) -> io::Result<Writer<W>> {
-        let mut out =
-            Hashing { out, written: 0, block: Vec::new(), hashes: Vec::new(), on: checksums == Checksums::Yes };
-        out.put(MAGIC)?;
-        Ok(Writer {
+        let mut out = Hashing {
             out,
-            vocabulary: vec![b'\n'],
-            terms: Vec::new(),
-            docs: Vec::new(),
-            paths: Vec::new(),
-            words: 0,
-        })
+            written: 0,
+            block: Vec::new(),
+            hashes: Vec::new(),
+            on: checksums == Checksums::Yes,
+        };
+        out.put(MAGIC)?;
+        Ok(Writer { out, vocabulary: vec![b'\n'], terms: Vec::new(), docs: Vec::new(), paths: Vec::new() })
     }
 
     pub fn term(&mut self, term: &TermEntry<'_>) -> io::Result<()> {
@@ -77,7 +74,6 @@ impl<W: Write> Writer<W> {
         self.docs.extend(stat.size.to_le_bytes());
         self.docs.extend(stat.modified_ns.to_le_bytes());
         self.docs.extend(stat.inode.to_le_bytes());
-        self.words += u64::from(words);
         Ok(())
     }
 
@@ -93,7 +89,7 @@ impl<W: Write> Writer<W> {
         self.out.out.write_all(&hashes)?;
         let length = self.out.written + hashes.len() as u64 + FOOTER as u64;
         let mut footer = u64::from(VERSION).to_le_bytes().to_vec();
-        marks.iter().chain([&self.words, &length]).for_each(|number| footer.extend(number.to_le_bytes()));
+        marks.iter().chain([&0, &length]).for_each(|number| footer.extend(number.to_le_bytes()));
         footer.extend(0u64.to_le_bytes());
         footer.extend(digest(&hashes));
         let hash = digest(&footer);

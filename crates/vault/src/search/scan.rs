@@ -61,7 +61,13 @@ fn claim<'a>(next: &AtomicUsize, paths: &[&'a VaultPath]) -> Option<(usize, &'a 
 }
 
 /// Scans one file; at most `keep` of its lines are cut out.
-pub(crate) fn scan(files: &dyn Files, path: &VaultPath, matcher: &Matcher, query: &Query, keep: usize) -> Scanned {
+pub(crate) fn scan(
+    files: &dyn Files,
+    path: &VaultPath,
+    matcher: &Matcher,
+    query: &Query,
+    keep: usize,
+) -> Scanned {
     let bytes = match files.read(path) {
         Ok(bytes) => bytes,
         Err(Error::Missing { .. }) => return Scanned::Skipped("it is not there any more".to_owned()),

@@ -125,7 +125,9 @@ impl IndexFolder {
     ) -> io::Result<()> {
         let place = self.segment(number);
         self.replace(&place, |file| {
-            write(BufWriter::with_capacity(1 << 20, file))?.into_inner().map_err(io::IntoInnerError::into_error)
+            write(BufWriter::with_capacity(1 << 20, file))?
+                .into_inner()
+                .map_err(io::IntoInnerError::into_error)
         })
     }
 

@@ -23,8 +23,9 @@ impl Map {
         }
         #[expect(unsafe_code, reason = "mapping is what keeps an index of any size out of our memory")]
         // SAFETY: a new mapping at an address of the kernel's choice aliases nothing of ours.
-        let start =
-            unsafe { mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, file.as_fd(), 0) }?;
+        let start = unsafe {
+            mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, file.as_fd(), 0)
+        }?;
         Ok(Map { start, length })
     }
 }
@@ -44,10 +45,7 @@ impl Drop for Map {
     fn drop(&mut self) {
         #[expect(unsafe_code, reason = "see `Map::of`")]
         // SAFETY: made by `Map::of`, and no slice of it outlives `self`. A failure would only leak address space.
-        unsafe {
-            munmap(self.start, self.length)
-        }
-        .ok();
+        unsafe { munmap(self.start, self.length) }.ok();
     }
 }
 

@@ -8,7 +8,7 @@ use super::rig::*;
 use vault::VaultPath;
 use vault::catalog::Visible;
 use vault::disk::Disk;
-use vault::files::Files;
+use vault::files::{Files, Kind};
 use vault::search::Query;
 
 fn cpu() -> Duration {
@@ -51,7 +51,13 @@ fn figures_at_scale() {
     let data = tempfile::tempdir_in(root.parent().unwrap()).unwrap();
     let disk = Disk::open(root).unwrap();
     let mut first = None;
-    let walk = || disk.walk(&mut |entry| drop(first.get_or_insert(entry.path).clone()));
+    let walk = || {
+        disk.walk(&mut |entry| {
+            if entry.kind == Kind::File && first.is_none() {
+                first = Some(entry.path);
+            }
+        })
+    };
     timed("walk and stat", walk).unwrap();
     let index = timed("full build", || open(root, data.path()));
     println!("{:?} {} {}", index.stats(), memory("VmRSS"), memory("VmHWM"));
@@ -64,7 +70,18 @@ fn figures_at_scale() {
         format!("{} lines in {} files", found.total_matches, found.files_matched)
     };
     timed("first search", || ask(&literal("quixotarnel")));
-    let rows = ["quixotarnel", "quixotar", "amber lattice protocol", "lattice pro", "zzyxwvunobodywrotethis", &common, "the", "of the", "[[", "a"];
+    let rows = [
+        "quixotarnel",
+        "quixotar",
+        "amber lattice protocol",
+        "lattice pro",
+        "zzyxwvunobodywrotethis",
+        &common,
+        "the",
+        "of the",
+        "[[",
+        "a",
+    ];
     for text in rows {
         p50(&format!("exact {text}"), 41, || ask(&literal(text)));
     }
