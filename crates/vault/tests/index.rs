@@ -9,6 +9,10 @@
 )]
 
 mod index {
+    mod crash;
+    mod damage;
     mod figures;
     mod rig;
+    mod ripgrep;
+    mod sharing;
 }

@@ -160,7 +160,7 @@ impl Iterator for InOrder<'_> {
         let heads =
             (0..self.docs.len()).filter_map(|slot| Some((slot, *self.docs[slot].get(self.at[slot])?)));
         let (slot, (doc, count)) = match self.docs.len() {
-            1 => heads.last()?,
+            1 => heads.next()?,
             _ => heads.min_by_key(|(slot, (doc, _))| self.state.slots[*slot].segment.path(*doc))?,
         };
         self.at[slot] += 1;

@@ -189,7 +189,11 @@ const NOTES: &str = "Amber.md: # Stones\nOld resin is amber.\n--- list.md: amber
 
 #[test]
 fn titles_and_aliases_count_more_than_text() {
-    check_ranked(NOTES, &RankedQuery::new("amber "), Visible::all(), expect_test::expect![[r#"
+    check_ranked(
+        NOTES,
+        &RankedQuery::new("amber "),
+        Visible::all(),
+        expect_test::expect![[r#"
         6 notes
         0.39 Amber.md (Stones)
             2: Old resin is <amber>.
@@ -202,7 +206,8 @@ fn titles_and_aliases_count_more_than_text() {
         0.28 list.md (list)
             1: <amber> <amber> <amber>, and much else besides in a list
         0.21 both.md (both)
-            1: an <amber> lattice, far away"#]]);
+            1: an <amber> lattice, far away"#]],
+    );
 }
 
 #[test]
@@ -222,10 +227,15 @@ fn a_note_with_all_the_words_comes_first() {
 
 #[test]
 fn a_word_that_nobody_wrote_is_taken_for_its_neighbour() {
-    check_ranked(NOTES, &RankedQuery::new("lattise "), Visible::all(), expect_test::expect![[r#"
+    check_ranked(
+        NOTES,
+        &RankedQuery::new("lattise "),
+        Visible::all(),
+        expect_test::expect![[r#"
         1 notes; lattise -> lattice
         1.07 both.md (both)
-            1: an amber <lattice>, far away"#]]);
+            1: an amber <lattice>, far away"#]],
+    );
     let sees = |path: &VaultPath| path.as_str() != "both.md";
     check_ranked(NOTES, &RankedQuery::new("lattise "), Visible::only(&sees), expect_test::expect!["0 notes"]);
 }

@@ -9,6 +9,7 @@ use vault::VaultPath;
 use vault::catalog::Visible;
 use vault::disk::Disk;
 use vault::files::{Files, Kind};
+use vault::index::RankedQuery;
 use vault::search::Query;
 
 fn cpu() -> Duration {
@@ -61,6 +62,9 @@ fn figures_at_scale() {
     timed("walk and stat", walk).unwrap();
     let index = timed("full build", || open(root, data.path()));
     println!("{:?} {} {}", index.stats(), memory("VmRSS"), memory("VmHWM"));
+    if std::env::var_os("VERGER_BENCH_BUILD_ONLY").is_some() {
+        return;
+    }
     drop(index);
     let index = timed("open", || open(root, data.path()));
     println!("{} {}", memory("VmRSS"), memory("RssAnon"));
@@ -88,6 +92,23 @@ fn figures_at_scale() {
     p50("whole word the", 41, || ask(&Query { whole_word: true, ..literal("the") }));
     for text in [r"amber\s+lattice", r"quixot\w+", r"^## (Open|Decisions)", r"due:: 2025-0[1-3]"] {
         p50(&format!("regex {text}"), 11, || ask(&regex(text)));
+    }
+    for text in [
+        "quixotarnel ",
+        "amber lattice protocol",
+        &format!("{common} "),
+        "the amber of",
+        "latice protokol ",
+        "quixo",
+    ] {
+        p50(&format!("ranked {text}"), 41, || {
+            let ranked = index.ranked(&RankedQuery::new(text), Visible::all(), 0).unwrap();
+            format!(
+                "{} notes, {} snippets",
+                ranked.total,
+                ranked.hits.iter().map(|hit| hit.snippets.len()).sum::<usize>()
+            )
+        });
     }
     let sees = |path: &VaultPath| !path.as_str().starts_with("Journal/");
     p50("exact rare through a filter", 21, || {

@@ -66,3 +66,63 @@ impl Rig {
         std::fs::write(place, text).unwrap();
     }
 }
+
+/// A small random number generator (xorshift), so that a failing seed can be run again.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit as u64) as usize
+    }
+
+    pub fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
+        list[self.below(list.len())]
+    }
+}
+
+const WORDS: [&str; 16] = [
+    "amber",
+    "Amber",
+    "lattice",
+    "protocol",
+    "the",
+    "of",
+    "Über",
+    "über",
+    "naïve",
+    "日本語",
+    "x_1",
+    "2026",
+    "café",
+    "tea",
+    "Straße",
+    "ſtone",
+];
+const GAPS: [&str; 12] = [" ", " ", " ", " ", ", ", ". ", " - ", "\n", "\n\n", " [[", "]] ", " #"];
+
+/// A note of some lines.
+pub fn note(random: &mut Random) -> String {
+    let mut text = format!("# Note {}\n", random.below(1_000));
+    for _ in 0..random.below(60) {
+        text += random.pick(&WORDS);
+        text += random.pick(&GAPS);
+    }
+    text
+}
+
+/// How often to try: few times in the suite, more with `VERGER_LONG`.
+pub fn rounds(few: usize, many: usize) -> usize {
+    if std::env::var_os("VERGER_LONG").is_some() { many } else { few }
+}
+
+/// The questions that tell whether an index is right.
+pub fn check_all(root: &Path, index: &TextIndex) {
+    for text in ["amber", "lattice protocol", "the", "Note 1", " #", "naïve, ", "nothing", "e"] {
+        check(root, index, &literal(text));
+    }
+    check(root, index, &regex(r"amber\b.*tea"));
+    check(root, index, &Query { whole_word: true, ..literal("über") });
+}
