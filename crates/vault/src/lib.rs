@@ -12,6 +12,7 @@ pub mod edit;
 pub mod error;
 pub mod files;
 pub mod health;
+pub mod index;
 pub mod links;
 pub mod meaning;
 pub mod moment;

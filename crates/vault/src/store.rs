@@ -7,6 +7,8 @@
 
 pub mod blob;
 pub mod gc;
+pub mod index;
+pub(crate) mod index_map;
 pub mod log;
 pub mod record;
 pub mod vectors;
