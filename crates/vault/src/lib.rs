@@ -11,6 +11,7 @@ pub mod disk;
 pub mod edit;
 pub mod error;
 pub mod files;
+pub mod finder;
 pub mod health;
 pub mod index;
 pub mod links;
