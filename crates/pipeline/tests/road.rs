@@ -99,10 +99,16 @@ impl Tool for Send {
     type Input = Nothing;
     async fn plan(&self, _: Nothing, _: &View<'_>) -> Result<Plan, Refusal> {
         let count = Arc::clone(&self.0);
-        Ok(Plan::Act(Action::new("send it", "example.org", Leaves::Something, Duration::from_millis(200), move || async move {
-            count.fetch_add(1, Ordering::SeqCst);
-            Ok(Output::new("sent", ()))
-        })))
+        Ok(Plan::Act(Action::new(
+            "send it",
+            "example.org",
+            Leaves::Something,
+            Duration::from_millis(200),
+            move || async move {
+                count.fetch_add(1, Ordering::SeqCst);
+                Ok(Output::new("sent", ()))
+            },
+        )))
     }
 }
 
@@ -112,7 +118,9 @@ impl Tool for Endless {
     const SPEC: Spec = Spec::new("endless", Group::Web, Effect::Acts);
     type Input = Nothing;
     async fn plan(&self, _: Nothing, _: &View<'_>) -> Result<Plan, Refusal> {
-        Ok(Plan::Act(Action::new("wait", "clock", Leaves::Nothing, Duration::from_millis(50), || std::future::pending())))
+        Ok(Plan::Act(Action::new("wait", "clock", Leaves::Nothing, Duration::from_millis(50), || {
+            std::future::pending()
+        })))
     }
 }
 
@@ -120,7 +128,13 @@ fn rig() -> (Rig, Arc<AtomicUsize>) {
     let sent = Arc::new(AtomicUsize::new(0));
     let registry = Registry::default();
     registry.add(Write).add(Read).add(Liar).add(Sneaky).add(Later).add(Send(Arc::clone(&sent))).add(Endless);
-    (Rig::new("a.md: one\n--- Private/p.md: secret\n--- Templates/t.md: tpl\n--- .verger/ignore: Private/\n--- .verger/protect: Templates/", registry), sent)
+    (
+        Rig::new(
+            "a.md: one\n--- Private/p.md: secret\n--- Templates/t.md: tpl\n--- .verger/ignore: Private/\n--- .verger/protect: Templates/",
+            registry,
+        ),
+        sent,
+    )
 }
 
 /// A person who answers what they were told to, and remembers what they saw.
@@ -226,7 +240,11 @@ fn an_approved_write_is_done_checkpointed_and_audited() {
     let person = Person::who_says([Decision::Yes(Lifetime::Once)]);
     let outcome = rig.call("write", json!({"path": "a.md", "content": "two"}), &person);
     let Outcome::Done { checkpoint: Some(id), .. } = outcome else { panic!("{outcome:?}") };
-    assert!(rig.files().starts_with("Private/p.md: secret\n--- Templates/t.md: tpl\n--- a.md: two"), "{}", rig.files());
+    assert!(
+        rig.files().starts_with("Private/p.md: secret\n--- Templates/t.md: tpl\n--- a.md: two"),
+        "{}",
+        rig.files()
+    );
     assert!(person.seen.lock().unwrap()[0].contains("-one\n"), "the diff is shown before the write");
     let entry = last(&rig);
     assert_eq!((entry.outcome, entry.checkpoint), (Ended::Done, Some(id)));
@@ -257,7 +275,11 @@ fn a_yes_holds_for_as_long_as_it_was_given_and_no_longer() {
         (Lifetime::Always, true, true, true),
     ] {
         let (mut rig, _) = rig();
-        rig.call("write", json!({"path": "a.md", "content": "1"}), &Person::who_says([Decision::Yes(lifetime)]));
+        rig.call(
+            "write",
+            json!({"path": "a.md", "content": "1"}),
+            &Person::who_says([Decision::Yes(lifetime)]),
+        );
         let mut done = |task: &str, session: &str, path: &str, n: u32| {
             rig.task = pipeline::Task::new(task, session, "test");
             let outcome = rig.call("write", json!({"path": path, "content": n.to_string()}), &Nobody);
@@ -286,7 +308,8 @@ fn a_note_that_changes_while_the_user_thinks_is_not_overwritten() {
         }
     }
     let (rig, _) = rig();
-    let outcome = rig.call("write", json!({"path": "a.md", "content": "two"}), &Slow(rig.root().join("a.md")));
+    let outcome =
+        rig.call("write", json!({"path": "a.md", "content": "two"}), &Slow(rig.root().join("a.md")));
     assert_eq!(reason(&outcome), "stale");
     assert!(rig.files().contains("a.md: by hand"));
     assert_eq!(last(&rig).outcome, Ended::Failed);
@@ -298,7 +321,10 @@ fn an_agent_without_the_right_cannot_call_and_cannot_edit_by_a_side_door() {
     let (mut rig, _) = rig();
     rig.task.rights = Rights::read_only();
     let before = rig.files();
-    assert_eq!(reason(&rig.call("write", json!({"path": "a.md", "content": "x"}), &Beforehand)), "tool_unknown");
+    assert_eq!(
+        reason(&rig.call("write", json!({"path": "a.md", "content": "x"}), &Beforehand)),
+        "tool_unknown"
+    );
     assert_eq!(reason(&rig.call("sneaky", json!({}), &Beforehand)), "not_permitted");
     assert_eq!(rig.files(), before);
     rig.task.rights = Rights::all().only([]);
@@ -309,10 +335,14 @@ fn an_agent_without_the_right_cannot_call_and_cannot_edit_by_a_side_door() {
 fn a_view_of_rights_only_narrows() {
     let parent = Rights::groups([Group::Read, Group::Edit]).without(["write"]);
     let child = Rights::all().only(["read", "write", "send"]).within(&parent);
-    let permits = |rights: &Rights, name: &'static str, group| rights.permit(&Spec::new(name, group, Effect::Answers));
-    for (name, group, expected) in
-        [("read", Group::Read, true), ("write", Group::Edit, false), ("send", Group::Web, false), ("other", Group::Read, false)]
-    {
+    let permits =
+        |rights: &Rights, name: &'static str, group| rights.permit(&Spec::new(name, group, Effect::Answers));
+    for (name, group, expected) in [
+        ("read", Group::Read, true),
+        ("write", Group::Edit, false),
+        ("send", Group::Web, false),
+        ("other", Group::Read, false),
+    ] {
         assert_eq!(permits(&child, name, group), expected, "{name}");
     }
 }
@@ -330,11 +360,15 @@ fn the_step_that_completes_the_third_leg_asks_a_person_whatever_was_granted() {
         assert!(matches!(outcome, Outcome::Denied(_)), "{outcome:?}");
     }
     assert_eq!(sent.load(Ordering::SeqCst), 2);
-    let person = Person::who_says([Decision::No { reason: Some("no way".into()) }, Decision::Yes(Lifetime::Once)]);
+    let person =
+        Person::who_says([Decision::No { reason: Some("no way".into()) }, Decision::Yes(Lifetime::Once)]);
     assert!(matches!(rig.call("send", json!({}), &person), Outcome::Denied(_)));
     assert!(person.seen.lock().unwrap()[0].contains("hidden instruction"), "it says why");
     // Edits inside the vault need no more questions than before.
-    assert!(matches!(rig.call("write", json!({"path": "a.md", "content": "2"}), &Beforehand), Outcome::Done { .. }));
+    assert!(matches!(
+        rig.call("write", json!({"path": "a.md", "content": "2"}), &Beforehand),
+        Outcome::Done { .. }
+    ));
 }
 
 #[test]
@@ -358,14 +392,39 @@ fn a_dry_run_shows_and_changes_nothing() {
 fn without_audit_rules_or_store_nothing_is_written() {
     type Break = fn(&Rig);
     let rows: [(&str, Break, &str, &str); 5] = [
-        ("audit gone", |rig| std::fs::remove_file(rig.folder.path().join("data/audit.jsonl")).unwrap(), "audit_unavailable", "audit_unavailable"),
-        ("ignore file is no text", |rig| std::fs::write(rig.root().join(".verger/ignore"), [0xff, 0xfe]).unwrap(), "store_damaged", "store_damaged"),
-        ("protect file is a folder", |rig| {
-            std::fs::remove_file(rig.root().join(".verger/protect")).unwrap();
-            std::fs::create_dir(rig.root().join(".verger/protect")).unwrap();
-        }, "store_damaged", "store_damaged"),
-        ("ignore file has a broken pattern", |rig| std::fs::write(rig.root().join(".verger/ignore"), "[z-a]").unwrap(), "store_damaged", "store_damaged"),
-        ("the stage is gone", |rig| std::fs::remove_dir_all(rig.folder.path().join("data/stage")).unwrap(), "io", ""),
+        (
+            "audit gone",
+            |rig| std::fs::remove_file(rig.folder.path().join("data/audit.jsonl")).unwrap(),
+            "audit_unavailable",
+            "audit_unavailable",
+        ),
+        (
+            "ignore file is no text",
+            |rig| std::fs::write(rig.root().join(".verger/ignore"), [0xff, 0xfe]).unwrap(),
+            "store_damaged",
+            "store_damaged",
+        ),
+        (
+            "protect file is a folder",
+            |rig| {
+                std::fs::remove_file(rig.root().join(".verger/protect")).unwrap();
+                std::fs::create_dir(rig.root().join(".verger/protect")).unwrap();
+            },
+            "store_damaged",
+            "store_damaged",
+        ),
+        (
+            "ignore file has a broken pattern",
+            |rig| std::fs::write(rig.root().join(".verger/ignore"), "[z-a]").unwrap(),
+            "store_damaged",
+            "store_damaged",
+        ),
+        (
+            "the stage is gone",
+            |rig| std::fs::remove_dir_all(rig.folder.path().join("data/stage")).unwrap(),
+            "io",
+            "",
+        ),
     ];
     for (what, breaks, write, read) in rows {
         let (rig, _) = rig();
@@ -381,9 +440,15 @@ fn without_audit_rules_or_store_nothing_is_written() {
 #[test]
 fn rule_files_are_read_again_when_they_change() {
     let (rig, _) = rig();
-    assert!(matches!(rig.call("write", json!({"path": "a.md", "content": "two"}), &Beforehand), Outcome::Done { .. }));
+    assert!(matches!(
+        rig.call("write", json!({"path": "a.md", "content": "two"}), &Beforehand),
+        Outcome::Done { .. }
+    ));
     std::fs::write(rig.root().join(".verger/protect"), "a.md\n").unwrap();
-    assert_eq!(reason(&rig.call("write", json!({"path": "a.md", "content": "3"}), &Beforehand)), "path_forbidden");
+    assert_eq!(
+        reason(&rig.call("write", json!({"path": "a.md", "content": "3"}), &Beforehand)),
+        "path_forbidden"
+    );
 }
 
 /// A tool made at run time; it says that it edits, and walks the same road.
@@ -412,7 +477,8 @@ impl AnyTool for Made {
 fn a_tool_added_at_run_time_walks_the_same_road() {
     let (rig, _) = rig();
     let made = |name: &str| {
-        let spec = Spec { name: name.to_owned().into(), group: Group::Edit, effect: Effect::Edits, deferred: false };
+        let spec =
+            Spec { name: name.to_owned().into(), group: Group::Edit, effect: Effect::Edits, deferred: false };
         Arc::new(Made { spec, schema: json!({"type": "object", "properties": {}}) })
     };
     rig.road.registry.register(made("custom_make")).unwrap();
@@ -420,7 +486,10 @@ fn a_tool_added_at_run_time_walks_the_same_road() {
     assert_eq!(rig.road.registry.register(made("write")).unwrap_err().reason, "tool_exists");
     assert_eq!(rig.road.registry.register(made("../x")).unwrap_err().reason, "tool_name_invalid");
     assert!(matches!(rig.call("custom_make", json!({}), &Nobody), Outcome::Denied(_)));
-    assert!(matches!(rig.call("custom_make", json!({}), &Beforehand), Outcome::Done { checkpoint: Some(_), .. }));
+    assert!(matches!(
+        rig.call("custom_make", json!({}), &Beforehand),
+        Outcome::Done { checkpoint: Some(_), .. }
+    ));
     assert!(rig.road.registry.unregister("custom_make"));
     assert_eq!(reason(&rig.call("custom_make", json!({}), &Beforehand)), "tool_unknown");
 }
@@ -444,7 +513,8 @@ fn neighbouring_reads_run_together_and_writes_in_their_turn() {
     let (road, task) = (Arc::new(road), Arc::new(task));
     let write = |n: u32| Call::new("write", json!({"path": "a.md", "content": n.to_string()}));
     let meet = |n: u32| Call::new("meet", json!({"n": n}));
-    let calls = vec![meet(1), meet(2), meet(3), write(1), Call::new("read", json!({"path": "a.md"})), write(2)];
+    let calls =
+        vec![meet(1), meet(2), meet(3), write(1), Call::new("read", json!({"path": "a.md"})), write(2)];
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let outcomes = runtime.block_on(road.run_all(&task, calls, Arc::new(Beforehand)));
     let shown: Vec<String> = outcomes.iter().map(|outcome| outcome.output().unwrap().text.clone()).collect();
@@ -460,7 +530,10 @@ fn the_same_call_again_and_again_is_refused_and_can_be_recovered_from() {
     }
     assert_eq!(reason(&read()), "repeated_call");
     rig.call("write", json!({"path": "a.md", "content": "x"}), &Beforehand);
-    assert!(matches!(rig.call("write", json!({"path": "b.md", "content": "x"}), &Beforehand), Outcome::Done { .. }));
+    assert!(matches!(
+        rig.call("write", json!({"path": "b.md", "content": "x"}), &Beforehand),
+        Outcome::Done { .. }
+    ));
 }
 
 /// The process dies between the commit and the audit file: the next start writes the line.
@@ -475,7 +548,14 @@ fn a_commit_whose_audit_line_was_lost_gets_it_at_the_next_start() {
     let vault = vault::Vault::open(&folder.path().join("vault"), &folder.path().join("data")).unwrap();
     let audit = pipeline::audit::Audit::open(&audit_file).unwrap();
     let grants = pipeline::grants::Grants::open(&folder.path().join("data/grants.json"));
-    let road = pipeline::Road::new(vault, Registry::default(), grants, audit, Box::new(pipeline::testing::StillWorld::default())).unwrap();
+    let road = pipeline::Road::new(
+        vault,
+        Registry::default(),
+        grants,
+        audit,
+        Box::new(pipeline::testing::StillWorld::default()),
+    )
+    .unwrap();
     let entries = road.audit.last(5).unwrap();
     assert_eq!(entries.len(), 1);
     assert_eq!((entries[0].tool.as_str(), entries[0].outcome), ("write", Ended::Done));

@@ -2,6 +2,8 @@
 
 use pipeline::Registry;
 
+use crate::{agent, edit, read, vault};
+
 /// A registry with all built-in tools.
 pub fn all() -> Registry {
     let registry = Registry::default();
@@ -13,17 +15,42 @@ pub fn all() -> Registry {
 }
 
 fn add_read(registry: &Registry) {
-    let _ = registry;
+    registry
+        .add(read::ReadFile)
+        .add(read::ListFiles)
+        .add(read::SearchFiles)
+        .add(read::ListCheckpoints)
+        .add(read::ReadCheckpoint)
+        .add(read::DiffCheckpoint);
 }
 
 fn add_vault(registry: &Registry) {
-    let _ = registry;
+    registry
+        .add(vault::GetFrontmatter)
+        .add(vault::ListTags)
+        .add(vault::SearchByTag)
+        .add(vault::GetLinkedNotes)
+        .add(vault::GetVaultStats)
+        .add(vault::GetDailyNote)
+        .add(vault::VaultHealthCheck);
 }
 
-fn add_edit(registry: &Registry) {
-    let _ = registry;
+pub(crate) fn add_edit(registry: &Registry) {
+    registry
+        .add(edit::AppendToFile)
+        .add(edit::BatchFiles)
+        .add(edit::CreateFolder)
+        .add(edit::DeleteFile)
+        .add(edit::EditFile)
+        .add(edit::ManageTags)
+        .add(edit::MoveFile)
+        .add(edit::PatchNote)
+        .add(edit::ReplaceInFile)
+        .add(edit::RestoreCheckpoint)
+        .add(edit::UpdateFrontmatter)
+        .add(edit::WriteFile);
 }
 
 fn add_agent(registry: &Registry) {
-    let _ = registry;
+    registry.add(agent::FindTool).add(agent::ReadResult);
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::catalog::Live;
 use crate::commit::{self, Commit, Receipt};
-use crate::disk::Disk;
+use crate::disk::{Disk, Stage};
 use crate::error::{Error, Result};
 use crate::path::VaultPath;
 use crate::policy::{IGNORE_FILES, PROTECT_FILES, Rules, Scope};
@@ -126,6 +126,17 @@ impl Vault {
             .collect()
     }
 
+    /// Drops checkpoints once there is enough to drop: a fifth over the size, or a day over the age.
+    pub fn collect_if_due(&self, retention: Retention, now_ms: i64) -> Result<Option<Collected>> {
+        const DAY_MS: i64 = 24 * 3_600 * 1_000;
+        let store = self.store();
+        let oldest = store.log.entries().first().map_or(now_ms, |entry| entry.checkpoint.time_ms);
+        let too_old = now_ms.saturating_sub(oldest) > retention.age_ms.saturating_add(DAY_MS);
+        let too_large = store.log.length()? > retention.bytes.saturating_add(retention.bytes / 5);
+        drop(store);
+        if too_old || too_large { self.collect(retention, now_ms).map(Some) } else { Ok(None) }
+    }
+
     /// Drops checkpoints that are too old or too many.
     pub fn collect(&self, retention: Retention, now_ms: i64) -> Result<Collected> {
         gc::collect(&mut self.store(), retention, now_ms)
@@ -154,7 +165,10 @@ impl Vault {
 fn recover_now(disk: &Disk, store: &mut Store) -> Result<Vec<(String, Ending)>> {
     let interrupted = store.log.entries().last().is_some_and(|entry| entry.ending.is_none());
     let stage = recover::stage(disk, store)?;
-    if store.log.damage().is_some() || !(interrupted || stage.has_leftovers()) {
+    // Where a rename from the stage into the vault was refused, files were staged in the vault itself.
+    let in_vault = Stage::in_vault(disk)?;
+    let leftovers = stage.has_leftovers() || in_vault.has_leftovers();
+    if store.log.damage().is_some() || !(interrupted || leftovers) {
         return Ok(Vec::new());
     }
     let lock = store.lock_handle()?;
@@ -162,12 +176,13 @@ fn recover_now(disk: &Disk, store: &mut Store) -> Result<Vec<(String, Ending)>> 
     store.log.catch_up()?;
     let ended = recover::finish_interrupted(disk, store)?;
     stage.sweep();
+    in_vault.sweep();
     Ok(ended)
 }
 
 /// Our data in the vault would be synced, indexed and offered to models.
 fn refuse_inside(root: &Path, data: &Path) -> Result<()> {
-    if data.starts_with(root) {
+    if store::lies_in(data, root) {
         return Err(Error::io(
             format!("the data folder {} lies inside the vault", data.display()),
             std::io::Error::other("choose a folder outside of it"),

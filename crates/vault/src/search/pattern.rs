@@ -30,14 +30,14 @@ pub enum Case {
 }
 
 /// A compiled pattern.
-pub(super) struct Matcher {
-    pub(super) regex: Regex,
+pub(crate) struct Matcher {
+    pub(crate) regex: Regex,
     /// Whether a match in a line is also found by searching the whole text at once.
-    pub(super) whole_text: bool,
+    pub(crate) whole_text: bool,
 }
 
 impl Matcher {
-    pub(super) fn new(query: &Query) -> Result<Matcher> {
+    pub(crate) fn new(query: &Query) -> Result<Matcher> {
         let pattern = match &query.pattern {
             Pattern::Literal(text) => regex::escape(text),
             Pattern::Regex(text) => {
@@ -107,13 +107,15 @@ fn hint_for(drawing: &str) -> String {
 }
 
 /// Picks files as a line of `.gitignore` would, with `!` in front for all others.
-pub(super) struct Glob {
+#[derive(Debug)]
+pub struct Glob {
     rules: Gitignore,
     inverted: bool,
 }
 
 impl Glob {
-    pub(super) fn new(text: &str) -> Result<Glob> {
+    /// Reads a pattern.
+    pub fn new(text: &str) -> Result<Glob> {
         let (line, inverted) = match text.trim().strip_prefix('!') {
             Some(rest) => (rest, true),
             None => (text.trim(), false),
@@ -129,7 +131,8 @@ impl Glob {
         Ok(Glob { rules, inverted })
     }
 
-    pub(super) fn fits(&self, path: &VaultPath) -> bool {
+    /// Whether the pattern picks this file.
+    pub fn fits(&self, path: &VaultPath) -> bool {
         let picked = self.rules.matched_path_or_any_parents(path.as_str(), false).is_ignore();
         picked != self.inverted
     }

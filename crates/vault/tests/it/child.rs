@@ -23,8 +23,10 @@ impl Random {
 /// One to six changes that fit what is on disk now.
 pub fn random_changes(root: &Path, random: &mut Random) -> Vec<Change> {
     let tree = tree(root);
-    let files: Vec<&String> = tree.keys().filter(|name| !name.ends_with('/') && !name.starts_with('.')).collect();
-    let folders: Vec<&String> = tree.keys().filter(|name| name.ends_with('/') && !name.starts_with('.')).collect();
+    let files: Vec<&String> =
+        tree.keys().filter(|name| !name.ends_with('/') && !name.starts_with('.')).collect();
+    let folders: Vec<&String> =
+        tree.keys().filter(|name| name.ends_with('/') && !name.starts_with('.')).collect();
     let mut changes = Vec::new();
     let mut touched = std::collections::BTreeSet::new();
     for _ in 0..=random.below(5) {
@@ -34,8 +36,16 @@ pub fn random_changes(root: &Path, random: &mut Random) -> Vec<Change> {
         let change = match random.below(6) {
             0 => Some(Change::create(path(&format!("new{}/{fresh}", random.below(3))), body(random))),
             1 => Some(Change::Delete { path: path(&file), before: before.into() }),
-            2 => Some(Change::Move { from: path(&file), to: path(&format!("m{}/{fresh}", random.below(3))), trash: Trash::No }),
-            3 => Some(Change::Move { from: path(&file), to: path(&format!(".trash/{fresh}")), trash: Trash::Into }),
+            2 => Some(Change::Move {
+                from: path(&file),
+                to: path(&format!("m{}/{fresh}", random.below(3))),
+                trash: Trash::No,
+            }),
+            3 => Some(Change::Move {
+                from: path(&file),
+                to: path(&format!(".trash/{fresh}")),
+                trash: Trash::Into,
+            }),
             _ => Some(Change::replace(path(&file), before, body(random))),
         };
         if let Some(change) = change.filter(|_| touched.insert(file)) {
@@ -47,7 +57,11 @@ pub fn random_changes(root: &Path, random: &mut Random) -> Vec<Change> {
     {
         // A folder move goes alone: the other changes were made for the old paths.
         let from = path(folder.trim_end_matches('/'));
-        return vec![Change::Move { from, to: path(&format!("moved{}", random.below(10_000))), trash: Trash::No }];
+        return vec![Change::Move {
+            from,
+            to: path(&format!("moved{}", random.below(10_000))),
+            trash: Trash::No,
+        }];
     }
     changes
 }

@@ -17,11 +17,22 @@ fn all_kinds_of_changes_in_one_commit() {
         Change::MakeFolder { path: path("empty") },
     ])
     .unwrap();
-    let names: Vec<_> = rig.tree().into_iter().map(|(n, b)| format!("{n}={}", String::from_utf8(b).unwrap())).collect();
+    let names: Vec<_> =
+        rig.tree().into_iter().map(|(n, b)| format!("{n}={}", String::from_utf8(b).unwrap())).collect();
     assert_eq!(
         names,
-        ["a.md=ONE", "empty/=", "fresh/=", "fresh/place/=", "fresh/place/b.md=TWO", "gone/=", "gone/keep.md=k",
-            "new/=", "new/deep/=", "new/deep/d.md=four"]
+        [
+            "a.md=ONE",
+            "empty/=",
+            "fresh/=",
+            "fresh/place/=",
+            "fresh/place/b.md=TWO",
+            "gone/=",
+            "gone/keep.md=k",
+            "new/=",
+            "new/deep/=",
+            "new/deep/d.md=four"
+        ]
     );
     assert!(rig.stage_is_empty());
 }
@@ -69,6 +80,21 @@ fn permissions_stay_and_hard_links_outside_are_not_written_through() {
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
     assert_eq!(std::fs::read(outside).unwrap(), b"one");
     assert_eq!(std::fs::read(file).unwrap(), b"two");
+}
+
+/// A server that runs as root must not take people's notes away from them.
+#[test]
+fn a_note_stays_with_its_owner_when_root_writes() {
+    use std::os::unix::fs::MetadataExt;
+    let rig = Rig::new(&[("a.md", b"one")]);
+    let file = rig.root().join("a.md");
+    if std::os::unix::fs::chown(&file, Some(1_234), Some(1_235)).is_err() {
+        eprintln!("skipped: only root can give files away");
+        return;
+    }
+    rig.commit(&[replace("a.md", "one", "two")]).unwrap();
+    let data = std::fs::metadata(&file).unwrap();
+    assert_eq!((data.uid(), data.gid()), (1_234, 1_235));
 }
 
 #[test]

@@ -30,12 +30,21 @@ pub fn child(test: &str, folder: &Path) -> Command {
 
 #[test]
 fn killed_at_random_instants_every_note_is_old_or_new() {
-    let rig = Rig::new(&[("a.md", b"a"), ("b.md", b"b"), ("d/c.md", b"c"), ("d/e.md", b"e"), ("pic.png", &[0, 255, 7])]);
+    let rig = Rig::new(&[
+        ("a.md", b"a"),
+        ("b.md", b"b"),
+        ("d/c.md", b"c"),
+        ("d/e.md", b"e"),
+        ("pic.png", &[0, 255, 7]),
+    ]);
     let Rig { folder, vault } = rig;
     drop(vault);
     let start = tree(&folder.path().join("vault"));
-    let mut expected: BTreeMap<String, Hash> =
-        start.iter().filter(|(name, _)| !name.ends_with('/')).map(|(name, bytes)| (name.clone(), Hash::of(bytes))).collect();
+    let mut expected: BTreeMap<String, Hash> = start
+        .iter()
+        .filter(|(name, _)| !name.ends_with('/'))
+        .map(|(name, bytes)| (name.clone(), Hash::of(bytes)))
+        .collect();
     let mut random = Random(20_261_115);
     let (mut replayed, mut finished, mut undone, mut slowest) = (0, 0, 0, Duration::ZERO);
     for round in 0..rounds() {
@@ -57,7 +66,10 @@ fn killed_at_random_instants_every_note_is_old_or_new() {
             .map(|(name, bytes)| (name.clone(), Hash::of(bytes)))
             .collect();
         assert_eq!(now, expected, "round {round}: the vault is not what the log says");
-        assert!(std::fs::read_dir(folder.path().join("data/stage")).unwrap().next().is_none(), "round {round}: stage");
+        assert!(
+            std::fs::read_dir(folder.path().join("data/stage")).unwrap().next().is_none(),
+            "round {round}: stage"
+        );
         assert!(!now.keys().any(|name| name.contains("verger-staged")), "round {round}: {now:?}");
     }
     assert!(slowest < Duration::from_secs(1), "a restart took {slowest:?}");
@@ -68,18 +80,28 @@ fn killed_at_random_instants_every_note_is_old_or_new() {
     let plan = vault.view(&scope).plan_restore(&Undo::Task("crash".into()), Conflict::Refuse).unwrap();
     commit(&vault, "undo", &plan.changes).unwrap();
     assert_eq!(tree(&folder.path().join("vault")), start, "undo of everything");
-    eprintln!("{} kills, {replayed} commits, {finished} finished and {undone} taken back at restart, slowest restart {slowest:?}", rounds());
+    eprintln!(
+        "{} kills, {replayed} commits, {finished} finished and {undone} taken back at restart, slowest restart {slowest:?}",
+        rounds()
+    );
 }
 
 fn kill_one(folder: &Path, seed: u64, after: Duration) {
-    let mut process = child("it::child::commits_until_it_is_killed", folder).env("VERGER_CHILD_SEED", seed.to_string()).spawn().unwrap();
+    let mut process = child("it::child::commits_until_it_is_killed", folder)
+        .env("VERGER_CHILD_SEED", seed.to_string())
+        .spawn()
+        .unwrap();
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
     let ready = lines.any(|line| line.is_ok_and(|line| line.contains("ready")));
     assert!(ready, "the child did not start");
     std::thread::sleep(after);
     process.kill().unwrap();
     let status = process.wait().unwrap();
-    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9), "the child ended by itself: {status}");
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&status),
+        Some(9),
+        "the child ended by itself: {status}"
+    );
 }
 
 /// Applies the commits of the log, from `from` on, to the expected files. Returns how many there are now.

@@ -10,7 +10,11 @@ use super::rig::*;
 const OLD: &str = "old line\n";
 
 fn has(program: &str) -> bool {
-    Command::new("sh").args(["-c", &format!("command -v {program}")]).stdout(Stdio::null()).status().is_ok_and(|s| s.success())
+    Command::new("sh")
+        .args(["-c", &format!("command -v {program}")])
+        .stdout(Stdio::null())
+        .status()
+        .is_ok_and(|s| s.success())
 }
 
 fn is_root() -> bool {
@@ -70,15 +74,28 @@ fn one_fault(calls: &str, fault: &str, k: usize) -> bool {
     let after = tree(&folder.path().join("vault"));
     let (old, new) = (OLD.repeat(3_000).into_bytes(), NEW.repeat(3_000).into_bytes());
     if after["n.md"] == new {
-        assert_eq!(after.get("sub/second.md").map(Vec::as_slice), Some(NEW.as_bytes()), "{what}: half a commit");
+        assert_eq!(
+            after.get("sub/second.md").map(Vec::as_slice),
+            Some(NEW.as_bytes()),
+            "{what}: half a commit"
+        );
     } else {
         assert_eq!(after["n.md"], old, "{what}: torn");
-        assert!(!after.contains_key("sub/second.md") && !after.contains_key("sub/"), "{what}: left behind: {:?}", after.keys());
+        assert!(
+            !after.contains_key("sub/second.md") && !after.contains_key("sub/"),
+            "{what}: left behind: {:?}",
+            after.keys()
+        );
         assert!(!answer.starts_with("ok"), "{what}: said ok, did nothing");
     }
-    assert!(!after.keys().any(|name| name.contains("verger-staged")), "{what}: stray file {:?}", after.keys());
+    assert!(
+        !after.keys().any(|name| name.contains("verger-staged")),
+        "{what}: stray file {:?}",
+        after.keys()
+    );
     let now = after["n.md"].clone();
-    commit(&vault, "next", &[vault::Change::replace(path("n.md"), now, "works")]).unwrap_or_else(|e| panic!("{what}: {e}"));
+    commit(&vault, "next", &[vault::Change::replace(path("n.md"), now, "works")])
+        .unwrap_or_else(|e| panic!("{what}: {e}"));
     !answer.starts_with("ok")
 }
 
@@ -114,7 +131,8 @@ fn a_full_disk_keeps_the_old_text_and_works_again_when_there_is_space() {
             eprintln!("skipped: unshare is not installed");
             return;
         };
-        let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let (text, errors) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         if errors.contains("unshare") || errors.contains("mount:") {
             eprintln!("skipped: no mount namespace here ({})", errors.trim());
             return;
@@ -169,12 +187,14 @@ fn a_file_is_synced_before_its_rename_and_its_folder_after() {
         .status()
         .unwrap();
     let lines = std::fs::read_to_string(&trace).unwrap();
-    let at = |wanted: &dyn Fn(&str) -> bool| lines.lines().position(|line| wanted(line));
+    let at = |wanted: &dyn Fn(&str) -> bool| lines.lines().position(wanted);
     let write = at(&|line| line.contains("write(") && line.contains("verger-staged")).expect("staged write");
-    let sync = at(&|line| line.contains("fsync(") && line.contains("verger-staged")).expect("sync of the staged file");
-    let log = at(&|line| line.contains("sync(") && line.contains("checkpoints.log")).expect("sync of the log");
+    let sync = at(&|line| line.contains("fsync(") && line.contains("verger-staged"))
+        .expect("sync of the staged file");
+    let log =
+        at(&|line| line.contains("sync(") && line.contains("checkpoints.log")).expect("sync of the log");
     let rename = at(&|line| line.contains("renameat") && line.contains("n.md")).expect("rename");
-    let folder_sync = at(&|line| line.contains("fsync(") && line.contains("/vault>")).expect("sync of the folder");
+    let folder_sync =
+        at(&|line| line.contains("fsync(") && line.contains("/vault>")).expect("sync of the folder");
     assert!(write < sync && sync < rename && log < rename && rename < folder_sync, "{lines}");
 }
-

@@ -86,9 +86,8 @@ fn time_and_permissions_come_back_too() {
 #[test]
 fn unknown_ambiguous_and_foreign_ids_are_refused() {
     let rig = Rig::new(&[("a.md", b"1")]);
-    let ids: Vec<String> = (0..40)
-        .map(|n| rig.commit(&[create(&format!("{n}.md"), "x")]).unwrap().id)
-        .collect();
+    let ids: Vec<String> =
+        (0..40).map(|n| rig.commit(&[create(&format!("{n}.md"), "x")]).unwrap().id).collect();
     let first = &ids[0];
     let reason = |undo: &Undo| {
         let scope = scope();
@@ -96,7 +95,8 @@ fn unknown_ambiguous_and_foreign_ids_are_refused() {
     };
     assert_eq!(reason(&Undo::Call("zzzz".into())), Some("checkpoint_missing"));
     assert_eq!(reason(&Undo::Call(String::new())), Some("checkpoint_missing"));
-    let shared = (1..12).rev().map(|n| &first[..n]).find(|p| ids.iter().filter(|id| id.starts_with(p)).count() > 1);
+    let shared =
+        (1..12).rev().map(|n| &first[..n]).find(|p| ids.iter().filter(|id| id.starts_with(p)).count() > 1);
     if let Some(prefix) = shared {
         assert_eq!(reason(&Undo::Call(prefix.to_owned())), Some("checkpoint_ambiguous"));
     }
@@ -109,7 +109,13 @@ fn unknown_ambiguous_and_foreign_ids_are_refused() {
 fn random_sessions_come_back_byte_for_byte() {
     let rounds = if std::env::var_os("VERGER_LONG").is_some() { 200 } else { 40 };
     for seed in 0..rounds {
-        let rig = Rig::new(&[("a.md", b"a"), ("b.md", b"b"), ("d/c.md", b"c"), ("d/e/f.md", b"f"), ("z.bin", &[0, 255])]);
+        let rig = Rig::new(&[
+            ("a.md", b"a"),
+            ("b.md", b"b"),
+            ("d/c.md", b"c"),
+            ("d/e/f.md", b"f"),
+            ("z.bin", &[0, 255]),
+        ]);
         let before = rig.tree();
         let mut random = super::child::Random(seed + 1);
         for _ in 0..50 {
@@ -118,7 +124,8 @@ fn random_sessions_come_back_byte_for_byte() {
                 assert_ne!(error.reason(), "io", "seed {seed}: {changes:?}: {error}");
             }
         }
-        undo(&rig, &Undo::Task("session".into()), Conflict::Refuse).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        undo(&rig, &Undo::Task("session".into()), Conflict::Refuse)
+            .unwrap_or_else(|e| panic!("seed {seed}: {e}"));
         assert_eq!(rig.tree(), before, "seed {seed}");
     }
 }

@@ -14,7 +14,8 @@ fn links_pipes_and_folders_are_refused_with_their_reason() {
     symlink("in.md", root.join("inner.md")).unwrap();
     symlink("loop", root.join("loop")).unwrap();
     symlink(outside.join("new.md"), root.join("dangling.md")).unwrap();
-    rustix::fs::mknodat(rustix::fs::CWD, root.join("fifo.md"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, root.join("fifo.md"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
+        .unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(root.join("socket.md")).unwrap();
     let scope = scope();
     let view = rig.vault.view(&scope);
