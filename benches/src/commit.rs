@@ -23,8 +23,8 @@ use pipeline::world::World;
 use serde_json::json;
 use vault::{Change, Vault, VaultPath};
 
-use crate::measure::Times;
-use crate::notes::{Random, Work, markdown};
+use super::measure::Times;
+use super::notes::{Random, Work, markdown};
 
 /// Git takes its time; fewer rounds tell enough.
 const GIT_EVERY: usize = 10;

@@ -9,8 +9,8 @@ use vault::policy::Scope;
 use vault::watch::Report;
 use vault::{Vault, VaultPath};
 
-use crate::measure::Times;
-use crate::notes::{Random, Work, markdown};
+use super::measure::Times;
+use super::notes::{Random, Work, markdown};
 
 /// Measures and prints.
 pub fn bench(vault: &Path, work: &Work, rounds: usize) -> Result<()> {
