@@ -157,7 +157,7 @@ impl Iterator for InOrder<'_> {
     type Item = (usize, u32, u32);
 
     fn next(&mut self) -> Option<(usize, u32, u32)> {
-        let heads =
+        let mut heads =
             (0..self.docs.len()).filter_map(|slot| Some((slot, *self.docs[slot].get(self.at[slot])?)));
         let (slot, (doc, count)) = match self.docs.len() {
             1 => heads.next()?,
