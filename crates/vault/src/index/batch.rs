@@ -17,13 +17,14 @@ pub(super) const LARGEST_TEXT: u64 = 16 << 20;
 /// Documents in one batch at most: their number has 13 bits in a token.
 pub(super) const MOST_DOCS: usize = 1 << 13;
 
-/// Files on their way into a segment.
+/// Files on their way into a segment. Used again for the next ones: fresh memory costs more than what is done with it.
 #[derive(Default)]
-struct Batch {
+pub(super) struct Batch {
     words: Words,
     /// The term of each token and, beside it, where it stands: document, line, place, field.
     terms: Vec<u32>,
     places: Vec<u64>,
+    sorted: Vec<u64>,
 }
 
 struct Read {
@@ -33,8 +34,8 @@ struct Read {
 }
 
 /// Reads and indexes files, at most [`MOST_DOCS`], which must be sorted by path.
-pub(super) fn index(files: &dyn Files, entries: &[Entry]) -> io::Result<Segment> {
-    let mut batch = Batch::default();
+pub(super) fn index(files: &dyn Files, entries: &[Entry], batch: &mut Batch) -> io::Result<Segment> {
+    batch.clear();
     let mut docs = Vec::with_capacity(entries.len());
     for (number, entry) in entries.iter().take(MOST_DOCS).enumerate() {
         docs.push(batch.read(files, entry, number as u64));
@@ -84,15 +85,21 @@ impl Batch {
         self.places.push(place | token.field as u64);
     }
 
-    fn write(self, docs: &[Read]) -> io::Result<Segment> {
+    fn clear(&mut self) {
+        self.words.clear();
+        self.terms.clear();
+        self.places.clear();
+    }
+
+    fn write(&mut self, docs: &[Read]) -> io::Result<Segment> {
         let order = self.words.sorted();
-        let sorted = self.by_term(&order);
+        self.sort_by_term(&order);
         let mut writer = Writer::new(Vec::new(), Checksums::No)?;
         let (mut lines, mut places) = (Vec::new(), Vec::new());
         let mut start = 0;
         for term in &order {
             let end = start + self.words.count(*term);
-            let here = sorted.get(start..end).unwrap_or_default();
+            let here = self.sorted.get(start..end).unwrap_or_default();
             let docs = encode(here, &mut lines, &mut places);
             writer.term(&TermEntry {
                 text: self.words.text(*term),
@@ -110,21 +117,21 @@ impl Batch {
         Segment::own(writer.finish()?).map_err(io::Error::other)
     }
 
-    /// The places, those of the first term first, each term's in their order.
-    fn by_term(&self, order: &[u32]) -> Vec<u64> {
+    /// Brings the places into the order of their terms; each term's stay in theirs.
+    fn sort_by_term(&mut self, order: &[u32]) {
         let mut next = vec![0; order.len()];
         let mut start = 0;
         for term in order {
             next[*term as usize] = start;
             start += self.words.count(*term);
         }
-        let mut sorted = vec![0; self.places.len()];
+        self.sorted.clear();
+        self.sorted.resize(self.places.len(), 0);
         for (term, place) in self.terms.iter().zip(&self.places) {
             let at = &mut next[*term as usize];
-            sorted[*at] = *place;
+            self.sorted[*at] = *place;
             *at += 1;
         }
-        sorted
     }
 }
 
@@ -148,49 +155,71 @@ fn encode(all: &[u64], lines: &mut Vec<u8>, places: &mut Vec<u8>) -> u32 {
     docs
 }
 
-/// Numbers for words, in the order in which they are first seen. A table of our own, because a map of the standard
-/// library would allocate each word or hash it twice.
+/// Numbers for words, in the order in which they are first seen. A table of our own, because this is where a build spends
+/// its time: short words are compared as one number and lie beside their count, so a look-up touches two places.
 struct Words {
     /// Upper half: part of the hash; lower half: the number plus one.
     slots: Vec<u64>,
+    known: Vec<Known>,
     text: Vec<u8>,
-    ends: Vec<u32>,
-    counts: Vec<u32>,
+}
+
+struct Known {
+    /// The first eight bytes.
+    first: u64,
+    start: u32,
+    length: u32,
+    count: u32,
 }
 
 impl Default for Words {
     fn default() -> Words {
-        Words { slots: vec![0; 1 << 10], text: Vec::new(), ends: Vec::new(), counts: Vec::new() }
+        Words { slots: vec![0; 1 << 10], known: Vec::new(), text: Vec::new() }
     }
 }
 
 impl Words {
+    fn clear(&mut self) {
+        self.slots.fill(0);
+        self.known.clear();
+        self.text.clear();
+    }
+
     #[inline]
     fn number(&mut self, word: &[u8]) -> u32 {
-        let hash = hash(word);
+        let first = first_eight(word);
+        let hash = hash(first, word);
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;
         loop {
             let slot = self.slots[at];
             if slot == 0 {
-                return self.add(word, hash, at);
+                return self.add(word, first, hash, at);
             }
             let number = slot as u32 - 1;
-            if slot >> 32 == hash >> 32 && self.text(number) == word {
-                self.counts[number as usize] += 1;
+            if slot >> 32 == hash >> 32 && self.is(number, first, word) {
+                self.known[number as usize].count += 1;
                 return number;
             }
             at = (at + 1) & mask;
         }
     }
 
-    fn add(&mut self, word: &[u8], hash: u64, at: usize) -> u32 {
-        let number = self.ends.len() as u32;
+    #[inline]
+    fn is(&self, number: u32, first: u64, word: &[u8]) -> bool {
+        let known = &self.known[number as usize];
+        known.first == first
+            && known.length as usize == word.len()
+            && (word.len() <= 8 || self.text(number)[8..] == word[8..])
+    }
+
+    #[cold]
+    fn add(&mut self, word: &[u8], first: u64, hash: u64, at: usize) -> u32 {
+        let number = self.known.len() as u32;
         self.slots[at] = hash >> 32 << 32 | u64::from(number + 1);
+        self.known.push(Known { first, start: self.text.len() as u32, length: word.len() as u32, count: 1 });
         self.text.extend(word);
-        self.ends.push(self.text.len() as u32);
-        self.counts.push(1);
-        if self.ends.len() * 2 > self.slots.len() {
+        if self.known.len() * 2 > self.slots.len() {
             self.grow();
         }
         number
@@ -199,57 +228,89 @@ impl Words {
     fn grow(&mut self) {
         let size = self.slots.len() * 4;
         let mut slots = vec![0; size];
-        for number in 0..self.ends.len() as u32 {
-            let hash = hash(self.text(number));
+        for (number, known) in self.known.iter().enumerate() {
+            let hash = hash(known.first, self.text(number as u32));
             let mut at = hash as usize & (size - 1);
             while slots[at] != 0 {
                 at = (at + 1) & (size - 1);
             }
-            slots[at] = hash >> 32 << 32 | u64::from(number + 1);
+            slots[at] = hash >> 32 << 32 | (number as u64 + 1);
         }
         self.slots = slots;
     }
 
-    #[inline]
     fn text(&self, number: u32) -> &[u8] {
-        let at = number as usize;
-        let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
-        &self.text[start..self.ends[at] as usize]
+        let known = &self.known[number as usize];
+        &self.text[known.start as usize..][..known.length as usize]
     }
 
     fn count(&self, number: u32) -> usize {
-        self.counts[number as usize] as usize
+        self.known[number as usize].count as usize
     }
 
     fn sorted(&self) -> Vec<u32> {
-        // The first eight bytes decide nearly always; comparing them as one number is what makes this fast.
-        let key = |number: u32| {
-            let text = self.text(number);
-            let mut first = [0; 8];
-            let length = text.len().min(8);
-            first[..length].copy_from_slice(&text[..length]);
-            (u64::from_be_bytes(first), number)
-        };
-        let mut all: Vec<(u64, u32)> = (0..self.ends.len() as u32).map(key).collect();
+        // The first eight bytes decide nearly always.
+        let keys = self.known.iter().zip(0..).map(|(known, number)| (known.first.swap_bytes(), number));
+        let mut all: Vec<(u64, u32)> = keys.collect();
         all.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.text(a.1).cmp(self.text(b.1))));
         all.into_iter().map(|(_, number)| number).collect()
     }
 }
 
+/// The first eight bytes as a number, the first one lowest; zeros behind the end.
 #[inline]
-fn hash(word: &[u8]) -> u64 {
+fn first_eight(word: &[u8]) -> u64 {
+    if let Some(bytes) = word.first_chunk::<8>() {
+        return u64::from_le_bytes(*bytes);
+    }
+    if let (Some(start), Some(end)) = (word.first_chunk::<4>(), word.last_chunk::<4>()) {
+        let (start, end) = (u32::from_le_bytes(*start), u32::from_le_bytes(*end));
+        return u64::from(start) | u64::from(end) << ((word.len() - 4) * 8);
+    }
+    word.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+#[inline]
+fn hash(first: u64, word: &[u8]) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut state = word.len() as u64;
-    let (chunks, rest) = word.as_chunks::<8>();
-    for chunk in chunks {
-        state = (state ^ u64::from_le_bytes(*chunk)).wrapping_mul(ODD);
-        state ^= state >> 29;
+    let mut state = (first ^ word.len() as u64).wrapping_mul(ODD);
+    if word.len() > 8 {
+        let (chunks, _) = word[8..].as_chunks::<8>();
+        for chunk in chunks {
+            state = (state ^ state >> 29 ^ u64::from_le_bytes(*chunk)).wrapping_mul(ODD);
+        }
+        // Once more from the end: what the chunks have left over, whatever its length.
+        let last = word.last_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        state = (state ^ state >> 31 ^ last).wrapping_mul(ODD);
     }
-    if !rest.is_empty() {
-        let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        state = (state ^ u64::from_le_bytes(last)).wrapping_mul(ODD);
+    (state ^ state >> 32).wrapping_mul(ODD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_words_have_one_number() {
+        let mut words = Words::default();
+        let texts: Vec<String> =
+            (0..3_000).map(|n| "abcdefghijklmnopqrstuvwx"[..n % 25].to_owned() + &n.to_string()).collect();
+        let numbers: Vec<u32> = texts.iter().map(|text| words.number(text.as_bytes())).collect();
+        assert_eq!(numbers, (0..3_000).collect::<Vec<u32>>());
+        let again: Vec<u32> = texts.iter().map(|text| words.number(text.as_bytes())).collect();
+        assert_eq!(again, numbers);
+        let sorted: Vec<&[u8]> = words.sorted().into_iter().map(|number| words.text(number)).collect();
+        assert!(sorted.is_sorted());
+        assert!((0..3_000).all(|number| words.count(number) == 2));
     }
-    let mixed = (state ^ state >> 32).wrapping_mul(ODD);
-    mixed ^ mixed >> 29
+
+    #[test]
+    fn first_bytes_make_a_number() {
+        for length in 0..12 {
+            let word: Vec<u8> = (1..=length).collect();
+            let mut padded = [0; 8];
+            padded[..word.len().min(8)].copy_from_slice(&word[..word.len().min(8)]);
+            assert_eq!(first_eight(&word), u64::from_le_bytes(padded), "{length}");
+        }
+    }
 }

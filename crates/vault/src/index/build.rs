@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::batch::{self, MOST_DOCS};
+use super::batch::{self, Batch, MOST_DOCS};
 use super::bits::Bits;
 use super::segment::Segment;
 use super::{Progress, TextIndex, cannot};
@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::files::{Entry, Files, Kind};
 
 /// Text that is indexed together: enough that a word is written down a few times only, little enough for memory.
-const BATCH: u64 = 24 << 20;
+const BATCH: u64 = 8 << 20;
 
 impl TextIndex {
     /// All files of the vault, indexed, in path order. Not in the state yet.
@@ -41,10 +41,11 @@ pub(super) fn index(
     let results: Mutex<Vec<Option<io::Result<Segment>>>> = Mutex::new(batches.iter().map(|_| None).collect());
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
+        let mut scratch = Batch::default();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(batch) = batches.get(at) else { return };
-            let segment = batch::index(files, batch);
+            let segment = batch::index(files, batch, &mut scratch);
             let done = done.fetch_add(batch.len(), Ordering::Relaxed) + batch.len();
             progress(Progress { done, total: entries.len() });
             results.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(segment);

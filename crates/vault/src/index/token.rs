@@ -154,11 +154,17 @@ fn character(bytes: &[u8]) -> Option<char> {
     std::str::from_utf8(bytes.get(..length)?).ok()?.chars().next()
 }
 
+#[inline]
 fn fold_into(bytes: &[u8], folded: &mut Vec<u8>) {
     if bytes.is_ascii() {
-        folded.extend(bytes.iter().map(u8::to_ascii_lowercase));
+        folded.extend_from_slice(bytes);
+        folded.make_ascii_lowercase();
         return;
     }
+    fold_letters(bytes, folded);
+}
+
+fn fold_letters(bytes: &[u8], folded: &mut Vec<u8>) {
     for chunk in bytes.utf8_chunks() {
         let mut buffer = [0; 4];
         chunk.valid().chars().for_each(|one| folded.extend(fold(one).encode_utf8(&mut buffer).as_bytes()));
