@@ -73,7 +73,11 @@ impl Tool for SemanticSearch {
     type Input = Input;
     async fn plan(&self, input: Input, view: &View<'_>) -> Result<Plan, Refusal> {
         if input.query.trim().is_empty() {
-            return Err(Refusal::new("query_required", "there is nothing to look for", "say it in a few words"));
+            return Err(Refusal::new(
+                "query_required",
+                "there is nothing to look for",
+                "say it in a few words",
+            ));
         }
         let query = FindQuery {
             only: tagged(view, &input.tags)?,
@@ -92,7 +96,11 @@ impl Tool for SemanticSearch {
             text += &format!(" of {total} with these words");
         }
         for (word, instead) in &found.corrected {
-            text += &format!("\n(nobody wrote \"{}\"; looked for {})", clip(word, 40), clip(&instead.join(", "), 100));
+            text += &format!(
+                "\n(nobody wrote \"{}\"; looked for {})",
+                clip(word, 40),
+                clip(&instead.join(", "), 100)
+            );
         }
         hits.iter().for_each(|hit| text += &shown(hit));
         if !near.is_empty() {
@@ -120,9 +128,8 @@ fn tagged(view: &View<'_>, tags: &[String]) -> Result<Option<Vec<VaultPath>>, Re
 
 /// The first nanosecond of a day in the user's zone.
 fn start_of(view: &View<'_>, day: &str) -> Result<i64, Refusal> {
-    let refuse = || {
-        Refusal::new("date_invalid", format!("`{}` is no day", clip(day, 40)), "write it as YYYY-MM-DD")
-    };
+    let refuse =
+        || Refusal::new("date_invalid", format!("`{}` is no day", clip(day, 40)), "write it as YYYY-MM-DD");
     let date: jiff::civil::Date = day.trim().parse().map_err(|_| refuse())?;
     let start = date.to_zoned(view.now().time_zone().clone()).map_err(|_| refuse())?;
     i64::try_from(start.timestamp().as_nanosecond()).map_err(|_| refuse())
@@ -135,7 +142,9 @@ fn hit(found: NoteFound) -> Hit {
         text: snippet.text,
     };
     let (heading, excerpt) = match found.excerpt {
-        Some((heading, excerpt)) => (Some(heading.join(" > ")).filter(|heading| !heading.is_empty()), Some(excerpt)),
+        Some((heading, excerpt)) => {
+            (Some(heading.join(" > ")).filter(|heading| !heading.is_empty()), Some(excerpt))
+        }
         None => (None, None),
     };
     let snippets = found.snippets.into_iter().map(line).collect();
@@ -148,7 +157,8 @@ fn shown(hit: &Hit) -> String {
         text += &format!("\n  {}: {}", line.line, clip(line.text.trim(), LONGEST));
     }
     if let (true, Some(excerpt)) = (hit.snippets.is_empty(), &hit.excerpt) {
-        let heading = hit.heading.as_ref().map(|heading| format!("{}: ", clip(heading, 100))).unwrap_or_default();
+        let heading =
+            hit.heading.as_ref().map(|heading| format!("{}: ", clip(heading, 100))).unwrap_or_default();
         text += &format!("\n  {heading}{}", clip(excerpt.trim(), LONGEST));
     }
     text
@@ -160,7 +170,8 @@ fn neighbours(view: &View<'_>, hits: &[Hit]) -> Result<Vec<VaultPath>, Refusal> 
     let mut near = Vec::new();
     catalog.ask(|catalog, visible| {
         for hit in hits.iter().take(3) {
-            let forward = catalog.outgoing(&hit.path, visible).into_iter().filter_map(|link| link.to.cloned());
+            let forward =
+                catalog.outgoing(&hit.path, visible).into_iter().filter_map(|link| link.to.cloned());
             let back = catalog.backlinks(&hit.path, visible).into_iter().map(|link| link.from.clone());
             for path in forward.chain(back) {
                 if path.is_note() && !near.contains(&path) && hits.iter().all(|hit| hit.path != path) {
@@ -206,25 +217,42 @@ mod tests {
         let registry = pipeline::Registry::default();
         registry.add(SemanticSearch);
         let rig = pipeline::testing::Rig::new(VAULT, registry);
-        let outcome = rig.call("semantic_search", json!({"query": "baking a loaf", "how": "meaning", "top_k": 1}), &pipeline::Nobody);
+        let outcome = rig.call(
+            "semantic_search",
+            json!({"query": "baking a loaf", "how": "meaning", "top_k": 1}),
+            &pipeline::Nobody,
+        );
         assert_eq!(outcome.output().unwrap().data["notes"][0]["path"], "Bread.md");
-        let outcome = rig.call("semantic_search", json!({"query": "starter engine", "top_k": 9}), &pipeline::Nobody);
-        assert!(!outcome.output().unwrap().data.to_string().contains("Private"), "what may not be read is not found");
+        let outcome =
+            rig.call("semantic_search", json!({"query": "starter engine", "top_k": 9}), &pipeline::Nobody);
+        assert!(
+            !outcome.output().unwrap().data.to_string().contains("Private"),
+            "what may not be read is not found"
+        );
     }
 
     #[test]
     fn filters_and_mistakes() {
         for (input, expected) in [
-            (json!({"query": " "}), expect!["refused: query_required: there is nothing to look for. say it in a few words"]),
-            (json!({"query": "x", "since": "soon"}), expect!["refused: date_invalid: `soon` is no day. write it as YYYY-MM-DD"]),
-            (json!({"query": "open", "tags": ["shop"], "how": "ranked"}), expect![[r#"
+            (
+                json!({"query": " "}),
+                expect!["refused: query_required: there is nothing to look for. say it in a few words"],
+            ),
+            (
+                json!({"query": "x", "since": "soon"}),
+                expect!["refused: date_invalid: `soon` is no day. write it as YYYY-MM-DD"],
+            ),
+            (
+                json!({"query": "open", "tags": ["shop"], "how": "ranked"}),
+                expect![[r#"
                 1 note
 
                 Garage.md (Garage)
                   2: Open on weekdays. #shop
 
                 linked with these:
-                - Car.md"#]]),
+                - Car.md"#]],
+            ),
             (json!({"query": "open", "tags": ["none"]}), expect!["0 notes"]),
         ] {
             check(SemanticSearch, VAULT, input, expected);

@@ -48,7 +48,9 @@ impl Tool for SimilarNotes {
         let limit = input.limit.clamp(1, MOST);
         let linked: Vec<VaultPath> = view.catalog()?.ask(|catalog, visible| {
             let forward = catalog.outgoing(&path, visible).into_iter().filter_map(|link| link.to.cloned());
-            forward.chain(catalog.backlinks(&path, visible).into_iter().map(|link| link.from.clone())).collect()
+            forward
+                .chain(catalog.backlinks(&path, visible).into_iter().map(|link| link.from.clone()))
+                .collect()
         });
         let mut similar: Vec<Similar> = view
             .similar_notes(&path, limit + linked.len())?
@@ -62,7 +64,9 @@ impl Tool for SimilarNotes {
             let linked = if note.linked { ", linked" } else { "" };
             text += &format!("\n{} ({:.2}{linked})", note.path, note.similarity);
         }
-        Ok(Plan::Answer(Output::new(text, json!({"path": path, "notes": similar})).from_vault("similar notes")))
+        Ok(Plan::Answer(
+            Output::new(text, json!({"path": path, "notes": similar})).from_vault("similar notes"),
+        ))
     }
 }
 

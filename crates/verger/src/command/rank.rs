@@ -44,15 +44,22 @@ pub fn search(
 
 fn show(door: &Door<'_>, out: &mut String, note: &Value) {
     let paper = &door.terminal.out;
-    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let _ = writeln!(out, "{}  {}", paper.paint(Role::Place, &text(note, "path")), paper.text(&text(note, "title")));
+    let text =
+        |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let _ = writeln!(
+        out,
+        "{}  {}",
+        paper.paint(Role::Place, &text(note, "path")),
+        paper.text(&text(note, "title"))
+    );
     let snippets = note.get("snippets").and_then(Value::as_array).cloned().unwrap_or_default();
     for line in &snippets {
-        let marks: Vec<std::ops::Range<usize>> = serde_json::from_value::<Vec<(usize, usize)>>(line["marks"].clone())
-            .unwrap_or_default()
-            .into_iter()
-            .map(|(start, end)| start..end)
-            .collect();
+        let marks: Vec<std::ops::Range<usize>> =
+            serde_json::from_value::<Vec<(usize, usize)>>(line["marks"].clone())
+                .unwrap_or_default()
+                .into_iter()
+                .map(|(start, end)| start..end)
+                .collect();
         let number = line.get("line").and_then(Value::as_u64).unwrap_or_default();
         let _ = writeln!(out, "  {number}: {}", paper::highlight(paper, &text(line, "text"), &marks));
     }
@@ -64,8 +71,14 @@ fn show(door: &Door<'_>, out: &mut String, note: &Value) {
 fn tell_the_rest(door: &Door<'_>, data: &Value, shown: usize) {
     for pair in data.get("corrected").and_then(Value::as_array).into_iter().flatten() {
         let word = pair.get(0).and_then(Value::as_str).unwrap_or_default();
-        let instead: Vec<&str> =
-            pair.get(1).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).take(5).collect();
+        let instead: Vec<&str> = pair
+            .get(1)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .take(5)
+            .collect();
         door.terminal.note(&format!("nobody wrote \"{word}\"; looked for {}", instead.join(", ")));
     }
     let total = data.get("with_words").and_then(Value::as_u64).unwrap_or_default();
