@@ -1,0 +1,24 @@
+//! The Obsidian surface: the tools of the well-known Obsidian MCP server, with its names, inputs and answers, so that
+//! whoever used it finds everything in its place. No Obsidian runs behind them; the engine does the work.
+//!
+//! [`crate::table::obsidian`] lists them. Each is a thin door: what a section, a tag or a move is, is decided in `vault`
+//! and shared with the agent's own tools. Data has the fields of the original, and `version` for `ifMatch` on top.
+//! Deliberately not here: `obsidian_list_commands` and `obsidian_execute_command`, which need the app.
+
+mod append_to_note;
+mod delete_note;
+mod get_note;
+mod patch_note;
+mod rooted;
+mod section;
+mod shape;
+mod target;
+#[cfg(test)]
+mod testing;
+mod write_note;
+
+pub use append_to_note::AppendToNote;
+pub use delete_note::DeleteNote;
+pub use get_note::GetNote;
+pub use patch_note::PatchNote;
+pub use write_note::WriteNote;
