@@ -115,7 +115,7 @@ mod tests {
             "a.md: x",
             json!({"target": {"type": "periodic", "period": "daily"}}),
             expect![
-                "refused: periodic_not_found: there is no daily note of 2026-03-14 that may be read here. create it first with obsidian_write_note at the path `2026-03-14.md`"
+                "refused: periodic_not_found: there is no daily note of 2026-03-14 that may be read here. name another note by its path, or create it with obsidian_write_note at `2026-03-14.md`"
             ],
         );
     }

@@ -302,7 +302,7 @@ mod tests {
             VAULT,
             of("2026-01-01"),
             expect![
-                "refused: periodic_not_found: there is no daily note of 2026-01-01 that may be read here. create it first with obsidian_write_note at the path `2026-01-01.md`"
+                "refused: periodic_not_found: there is no daily note of 2026-01-01 that may be read here. name another note by its path, or create it with obsidian_write_note at `2026-01-01.md`"
             ],
         );
         check(
