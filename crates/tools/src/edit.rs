@@ -3,23 +3,23 @@
 //! What they share: [`rewrite`] (a text file before and after), [`replacement`] (search and replace as tools take it)
 //! and [`place`] (where files are moved to). The edits themselves are in `vault::edit`, the moves in `vault::moves`.
 
-mod append_to_file;
+pub(crate) mod append_to_file;
 mod batch_files;
 mod create_folder;
-mod delete_file;
+pub(crate) mod delete_file;
 mod edit_file;
 mod manage_tags;
-mod move_file;
+pub(crate) mod move_file;
 mod patch_note;
-mod place;
+pub(crate) mod place;
 mod replace_in_file;
-mod replacement;
-mod restore_checkpoint;
-mod rewrite;
+pub(crate) mod replacement;
+pub(crate) mod restore_checkpoint;
+pub(crate) mod rewrite;
 #[cfg(test)]
 mod tests;
 mod update_frontmatter;
-mod write_file;
+pub(crate) mod write_file;
 
 pub use append_to_file::AppendToFile;
 pub use batch_files::BatchFiles;

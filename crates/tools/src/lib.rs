@@ -6,6 +6,7 @@
 pub mod agent;
 mod clock;
 pub mod edit;
+pub mod obsidian;
 mod page;
 pub mod read;
 pub mod table;

@@ -2,7 +2,7 @@
 
 use pipeline::Registry;
 
-use crate::{agent, edit, read, vault};
+use crate::{agent, edit, obsidian as o, read, vault};
 
 /// A registry with all built-in tools.
 pub fn all() -> Registry {
@@ -11,6 +11,29 @@ pub fn all() -> Registry {
     add_vault(&registry);
     add_edit(&registry);
     add_agent(&registry);
+    registry
+}
+
+/// A registry with the Obsidian surface instead: the tools of the Obsidian MCP server, under its names.
+pub fn obsidian() -> Registry {
+    let registry = Registry::default();
+    registry
+        .add(o::GetNote)
+        .add(o::ListNotes)
+        .add(o::ListTags)
+        .add(o::SearchNotes)
+        .add(o::GetLinks)
+        .add(o::OpenInUi)
+        .add(o::History)
+        .add(o::WriteNote)
+        .add(o::AppendToNote)
+        .add(o::PatchNote)
+        .add(o::ReplaceInNote)
+        .add(o::ManageFrontmatter)
+        .add(o::ManageTags)
+        .add(o::DeleteNote)
+        .add(o::MoveNote)
+        .add(o::Undo);
     registry
 }
 

@@ -84,7 +84,7 @@ impl Tool for AppendToFile {
 }
 
 /// The text with the content behind it, in the line ends that it has.
-fn appended(text: &str, separator: &str, content: &str) -> String {
+pub(crate) fn appended(text: &str, separator: &str, content: &str) -> String {
     let outline = Outline::read(text);
     let own = outline.with_newlines(separator);
     let between =

@@ -27,36 +27,40 @@ impl Tool for DeleteFile {
     type Input = Input;
 
     async fn plan(&self, Input { path }: Input, view: &View<'_>) -> Result<Plan, Refusal> {
-        let changes = moves::plan_delete(view, &path)?;
-        let size = view.look(&path)?.map_or(0, |entry| entry.stat.size);
-        let trashed = changes.iter().find_map(|change| match change {
-            Change::Move { to, .. } => Some(to.clone()),
-            _ => None,
-        });
-        let (links, linking) = backlinks(view, &path)?;
-        let mut text = match &trashed {
-            Some(place) => format!("deleted `{path}`: it is now `{place}`"),
-            None => format!("deleted the empty folder `{path}`"),
-        };
-        let mut warnings = Vec::new();
-        if links > 0 {
-            let warning =
-                format!("{} to it left as they are, in {}", count(links, "link"), some_of(&linking));
-            text.push_str(&format!("\nwarning: {warning}"));
-            warnings.push(warning);
-        }
-        let data = json!({
-            "path": path,
-            "deleted": true,
-            "trashedAs": trashed,
-            "previousSizeInBytes": if trashed.is_some() { size } else { 0 },
-            "currentSizeInBytes": 0,
-            "linkedFrom": linking,
-            "backlinks": links,
-            "warnings": warnings,
-        });
-        Ok(Plan::edit(changes, format!("delete {path} (to the trash)"), Output::new(text, data)))
+        delete(path, view)
     }
+}
+
+/// The plan that deletes a file or an empty folder.
+pub(crate) fn delete(path: VaultPath, view: &View<'_>) -> Result<Plan, Refusal> {
+    let changes = moves::plan_delete(view, &path)?;
+    let size = view.look(&path)?.map_or(0, |entry| entry.stat.size);
+    let trashed = changes.iter().find_map(|change| match change {
+        Change::Move { to, .. } => Some(to.clone()),
+        _ => None,
+    });
+    let (links, linking) = backlinks(view, &path)?;
+    let mut text = match &trashed {
+        Some(place) => format!("deleted `{path}`: it is now `{place}`"),
+        None => format!("deleted the empty folder `{path}`"),
+    };
+    let mut warnings = Vec::new();
+    if links > 0 {
+        let warning = format!("{} to it left as they are, in {}", count(links, "link"), some_of(&linking));
+        text.push_str(&format!("\nwarning: {warning}"));
+        warnings.push(warning);
+    }
+    let data = json!({
+        "path": path,
+        "deleted": true,
+        "trashedAs": trashed,
+        "previousSizeInBytes": if trashed.is_some() { size } else { 0 },
+        "currentSizeInBytes": 0,
+        "linkedFrom": linking,
+        "backlinks": links,
+        "warnings": warnings,
+    });
+    Ok(Plan::edit(changes, format!("delete {path} (to the trash)"), Output::new(text, data)))
 }
 
 /// How many links lead to a file, and from which notes.

@@ -10,7 +10,7 @@ use vault::{Error, VaultFolder, VaultPath};
 
 /// A destination: into a folder, or to a path (which may turn out to be a folder that is there).
 #[derive(Debug, Clone)]
-pub(super) enum Destination {
+pub(crate) enum Destination {
     Into(VaultFolder),
     At(VaultPath),
 }

@@ -7,10 +7,10 @@ use vault::edit::replace::Replacement;
 /// One thing to replace.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct ReplacementInput {
+pub(crate) struct ReplacementInput {
     /// What to look for: text, or a regular expression with `useRegex`.
     #[schemars(length(min = 1))]
-    pub(super) search: String,
+    pub(crate) search: String,
     /// What to put there; with `useRegex`, `$1`, `$&` and `$<name>` stand for what was found.
     replace: String,
     /// `search` is a regular expression.

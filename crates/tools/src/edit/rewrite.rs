@@ -10,14 +10,14 @@ use vault::note::outline::version;
 use vault::{Change, Error, VaultPath, canvas};
 
 /// A file's text as it is before an edit.
-pub(super) struct Original {
+pub(crate) struct Original {
     path: VaultPath,
     text: Option<String>,
 }
 
 impl Original {
     /// A file that must be there.
-    pub(super) fn read(
+    pub(crate) fn read(
         view: &View<'_>,
         path: VaultPath,
         if_match: Option<&str>,
@@ -27,7 +27,7 @@ impl Original {
     }
 
     /// A file that may be there.
-    pub(super) fn read_if_any(
+    pub(crate) fn read_if_any(
         view: &View<'_>,
         path: VaultPath,
         if_match: Option<&str>,
@@ -37,7 +37,7 @@ impl Original {
     }
 
     /// A note that must be there; other files have no front matter and no tags.
-    pub(super) fn read_note(
+    pub(crate) fn read_note(
         view: &View<'_>,
         path: VaultPath,
         if_match: Option<&str>,
@@ -73,17 +73,22 @@ impl Original {
     }
 
     /// Its path.
-    pub(super) fn path(&self) -> &VaultPath {
+    pub(crate) fn path(&self) -> &VaultPath {
         &self.path
     }
 
+    /// Whether there is no file yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.text.is_none()
+    }
+
     /// Its text, empty where there is no file yet.
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         self.text.as_deref().unwrap_or_default()
     }
 
     /// The plan that gives it this text. `done` is what happened in a word or two (`edited`); `more` is the tool's own data.
-    pub(super) fn becomes(self, after: String, done: &str, more: Value) -> Result<Plan, Refusal> {
+    pub(crate) fn becomes(self, after: String, done: &str, more: Value) -> Result<Plan, Refusal> {
         check_size(&self.path, &after)?;
         check_canvas(&self.path, self.text.as_deref(), &after)?;
         let path = self.path.clone();
@@ -121,7 +126,7 @@ fn report(path: &VaultPath, change: &Change, more: Value) -> Value {
 }
 
 /// Two objects as one.
-pub(super) fn with(data: Value, more: Value) -> Value {
+pub(crate) fn with(data: Value, more: Value) -> Value {
     let fields = |value: Value| match value {
         Value::Object(fields) => fields,
         _ => Map::new(),
@@ -164,7 +169,7 @@ fn is_valid_canvas(text: &str) -> bool {
 }
 
 /// At most twenty names for a person; the data holds all.
-pub(super) fn some_of<T: ToString>(names: &[T]) -> String {
+pub(crate) fn some_of<T: ToString>(names: &[T]) -> String {
     const SHOWN: usize = 20;
     let mut text: Vec<String> =
         names.iter().take(SHOWN).map(|name| format!("`{}`", name.to_string())).collect();
@@ -175,6 +180,6 @@ pub(super) fn some_of<T: ToString>(names: &[T]) -> String {
 }
 
 /// `1 note`, `2 notes`.
-pub(super) fn count(number: usize, what: &str) -> String {
+pub(crate) fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }

@@ -38,7 +38,7 @@ impl Tool for WriteFile {
 }
 
 /// Formats that are not the text one sees: text written there makes a file that its program cannot open.
-pub(super) fn refuse_formats(path: &VaultPath) -> Result<(), Refusal> {
+pub(crate) fn refuse_formats(path: &VaultPath) -> Result<(), Refusal> {
     const OFFICE: [&str; 3] = [".pptx", ".docx", ".xlsx"];
     const DRAWINGS: [&str; 5] = [".drawio", ".drawio.svg", ".drawio.png", ".excalidraw", ".excalidraw.md"];
     let name = path.name().to_lowercase();
