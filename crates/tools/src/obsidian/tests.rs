@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use pipeline::Rights;
 use pipeline::approve::Beforehand;
 use pipeline::testing::{Rig, show};
+use pipeline::{Effect, Rights};
 use serde_json::{Value, json};
 
 use crate::table::obsidian;
@@ -66,9 +66,9 @@ fn names_fields_and_defaults_are_those_of_the_original() {
             continue;
         };
         same_fields(name, &tool.schema, &theirs["inputSchema"]);
-        for (part, of) in [("section", "properties"), ("patchOptions", "properties")] {
-            let their_part = &theirs["inputSchema"][of][part];
-            let our_part = object(&tool.schema[of][part]);
+        for part in ["section", "patchOptions"] {
+            let their_part = &theirs["inputSchema"]["properties"][part];
+            let our_part = object(&tool.schema["properties"][part]);
             if their_part.is_object() {
                 same_fields(&format!("{name}.{part}"), our_part, their_part);
             }
@@ -100,12 +100,35 @@ fn kinds(target: &Value) -> Vec<Value> {
 }
 
 #[test]
+fn who_may_only_read_sees_the_tools_that_only_answer() {
+    let names: BTreeSet<String> =
+        obsidian().list(&Rights::read_only()).into_iter().map(|tool| tool.spec.name.to_string()).collect();
+    let expected =
+        ["get_links", "get_note", "history", "list_notes", "list_tags", "open_in_ui", "search_notes"];
+    assert_eq!(names, expected.iter().map(|name| format!("obsidian_{name}")).collect());
+    for tool in obsidian().list(&Rights::all()) {
+        let answers = tool.spec.effect == Effect::Answers;
+        assert_eq!(answers, names.contains(&*tool.spec.name), "{}", tool.spec.name);
+    }
+}
+
+#[test]
+fn every_field_is_described_and_no_other_is_taken() {
+    for tool in obsidian().list(&Rights::all()) {
+        for (field, schema) in tool.schema["properties"].as_object().unwrap() {
+            assert!(schema.get("description").is_some(), "{}.{field}", tool.spec.name);
+        }
+        assert_eq!(tool.schema["additionalProperties"], json!(false), "{}", tool.spec.name);
+    }
+}
+
+#[test]
 fn the_listing_is_short_and_no_tool_is_hidden_in_it() {
     let listing = obsidian().list(&Rights::all());
     let length: usize =
         listing.iter().map(|tool| tool.description.len() + tool.schema.to_string().len()).sum();
     assert!(listing.iter().all(|tool| !tool.spec.deferred && !tool.description.is_empty()));
-    assert!(length < 20_000, "{length} characters in every conversation");
+    assert!(length < 18_000, "{length} characters in every conversation");
 }
 
 const SEEN: &str = "a.md: ---\ntags: [open]\n---\n[[b]] needle #open\n--- b.md: [[a]] needle";
