@@ -173,3 +173,102 @@ fn every_answer_is_as_if_hidden_notes_were_not_there() {
     }
     assert_eq!(with.bytes("Private/b.md"), b"[[zebra]] savanna");
 }
+
+/// What our answers hold beyond the original's.
+const ADDED: [&str; 3] = ["version", "line", "uri"];
+
+/// Compares a value with a schema of the original: all that is required is there, and nothing else but [`ADDED`].
+fn problems(value: &Value, schema: &Value, at: &str, out: &mut Vec<String>) {
+    if let Some(kinds) = schema["oneOf"].as_array() {
+        let fits = |kind: &&Value| {
+            let constants = kind["properties"].as_object().into_iter().flatten();
+            constants
+                .into_iter()
+                .all(|(name, field)| field.get("const").is_none_or(|only| value[name] == *only))
+        };
+        match kinds.iter().find(fits) {
+            Some(kind) => problems(value, kind, at, out),
+            None => out.push(format!("{at}: none of the kinds")),
+        }
+    } else if let Some(fields) = schema["properties"].as_object() {
+        for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            if value.get(name).is_none() {
+                out.push(format!("{at}.{name} is not there"));
+            }
+        }
+        for (name, value) in value.as_object().into_iter().flatten() {
+            match fields.get(name) {
+                Some(field) => problems(value, field, &format!("{at}.{name}"), out),
+                None if ADDED.contains(&name.as_str()) => {}
+                None => out.push(format!("{at}.{name} is not known")),
+            }
+        }
+    } else if let Some(items) = schema.get("items") {
+        for item in value.as_array().into_iter().flatten() {
+            problems(item, items, &format!("{at}[]"), out);
+        }
+    } else if let Some(kind) = schema["type"].as_str() {
+        let is = match value {
+            Value::String(_) => "string",
+            Value::Number(_) => "number",
+            Value::Bool(_) => "boolean",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+            Value::Null => "null",
+        };
+        if is != kind {
+            out.push(format!("{at} is a {is}"));
+        }
+    }
+}
+
+#[test]
+fn answers_have_the_shape_of_the_originals() {
+    let Some(recorded) = recorded() else {
+        println!("skipped: {RECORDED} is not there");
+        return;
+    };
+    let vault = "a.md: ---\ntags: [x]\nn: 1\n---\n# A\ntext [[b]] ^id\n## B\nmore #y\n--- F/G/b.md: text";
+    let note = |more: Value| {
+        let mut input = json!({"target": {"type": "path", "path": "a.md"}});
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        input
+    };
+    let heading = json!({"type": "heading", "target": "B"});
+    for (tool, input) in [
+        ("get_note", note(json!({"format": "content"}))),
+        ("get_note", note(json!({"format": "full", "includeLinks": true}))),
+        ("get_note", note(json!({"format": "document-map"}))),
+        ("get_note", note(json!({"format": "section", "section": heading}))),
+        ("get_note", note(json!({"format": "section", "section": {"type": "frontmatter", "target": "n"}}))),
+        ("list_notes", json!({"extension": "md", "nameRegex": "", "depth": 1})),
+        ("list_notes", json!({"nameRegex": "^$"})),
+        ("list_tags", json!({"nameRegex": "x"})),
+        ("list_tags", json!({"nameRegex": "none"})),
+        ("search_notes", json!({"mode": "text", "query": "text", "maxMatchesPerHit": 1})),
+        ("search_notes", json!({"mode": "text", "query": "nowhere"})),
+        ("write_note", note(json!({"content": "x", "overwrite": true}))),
+        ("write_note", note(json!({"content": "x", "section": heading}))),
+        ("append_to_note", note(json!({"content": "x"}))),
+        ("append_to_note", note(json!({"content": "x", "section": heading}))),
+        ("patch_note", note(json!({"content": "x", "section": heading, "operation": "prepend"}))),
+        ("replace_in_note", note(json!({"replacements": [{"search": "text", "replace": "word"}]}))),
+        ("replace_in_note", note(json!({"replacements": [{"search": "nowhere", "replace": "word"}]}))),
+        ("manage_frontmatter", note(json!({"operation": "get", "key": "n"}))),
+        ("manage_frontmatter", note(json!({"operation": "set", "key": "n", "value": [2]}))),
+        ("manage_frontmatter", note(json!({"operation": "delete", "key": "none"}))),
+        ("manage_tags", note(json!({"operation": "list"}))),
+        ("manage_tags", note(json!({"operation": "add", "tags": ["z"]}))),
+        ("manage_tags", note(json!({"operation": "remove", "tags": ["z"]}))),
+        ("delete_note", note(json!({}))),
+        ("open_in_ui", json!({"path": "a.md"})),
+    ] {
+        let name = format!("obsidian_{tool}");
+        let outcome = Rig::new(vault, obsidian()).call(&name, input.clone(), &Beforehand);
+        let data = &outcome.output().unwrap_or_else(|| panic!("{name} {input}: {}", show(&outcome))).data;
+        let schema = recorded.iter().find(|tool| tool["name"] == *name).map(|tool| &tool["outputSchema"]);
+        let mut found = Vec::new();
+        problems(data, schema.unwrap(), &name, &mut found);
+        assert!(found.is_empty(), "{input}: {found:?} in {data}");
+    }
+}
