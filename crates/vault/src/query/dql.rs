@@ -6,8 +6,10 @@
 //! Deliberately not here: inline queries in notes, JavaScript, and everything that draws.
 
 pub mod ast;
+mod batch;
 mod collate;
 pub mod compare;
+mod csv;
 pub mod date;
 pub mod duration;
 pub mod encode;
@@ -15,20 +17,29 @@ mod error;
 mod evaluate;
 pub mod format;
 mod functions;
+pub mod inline;
+mod items;
 mod operators;
+mod page;
 mod pages;
 pub mod parse;
 mod pattern;
+mod run;
 pub mod show;
 pub mod text;
 pub mod value;
+mod vault_pages;
 
 use jiff::Zoned;
 
+pub use batch::batch;
 pub use error::QueryError;
 pub use evaluate::MOST_STEPS;
+pub use page::{Facts, frontmatter_tags};
 pub use pages::{NoPages, Pages};
+pub use run::{MOST_ROWS, QueryResult, TaskEntry};
 pub use value::Value;
+pub use vault_pages::VaultPages;
 
 use crate::path::VaultPath;
 use evaluate::Evaluator;
@@ -40,6 +51,13 @@ pub struct Context {
     pub now: Zoned,
     /// The note in which the query stands: `this`, and where relative links start.
     pub this: Option<VaultPath>,
+}
+
+/// Runs a query.
+pub fn run(text: &str, pages: &dyn Pages, context: &Context) -> Result<QueryResult, QueryError> {
+    let query = parse::query(text)?;
+    let evaluator = Evaluator::new(pages, context)?;
+    Ok(run::run(&evaluator, &query)?)
 }
 
 /// Computes one expression outside of any row.

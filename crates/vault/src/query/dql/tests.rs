@@ -81,3 +81,177 @@ fn expressions_of_the_suite_have_the_recorded_values() {
 fn operators_and_functions_have_the_recorded_values() {
     expressions("matrix.jsonl");
 }
+
+#[test]
+fn the_grammar_takes_what_dataview_takes() {
+    let Some(rows) = corpus("parse.jsonl") else { return };
+    let mut misses = Vec::new();
+    for row in &rows {
+        let (parser, input) = (row["parser"].as_str().unwrap(), row["input"].as_str().unwrap());
+        let taken = takes(parser, input);
+        if taken != row["ok"].as_bool().unwrap() {
+            misses.push(format!("{} {parser} {input:?}: {taken}", row["id"]));
+        }
+    }
+    score("parse.jsonl", &misses, rows.len());
+}
+
+fn takes(parser: &str, input: &str) -> bool {
+    use parse::{Cursor, literal};
+    match parser {
+        "field" | "binaryOpField" => parse::expression(input).is_ok(),
+        "query" => parse::query(input).is_ok(),
+        "source" => parse::source(input).is_ok(),
+        "date" => literal(input, Cursor::date).is_some(),
+        "datePlus" => literal(input, Cursor::date_plus).is_some(),
+        "duration" => literal(input, Cursor::duration).is_some(),
+        "tag" => literal(input, Cursor::tag).is_some(),
+        "string" => literal(input, Cursor::string).is_some(),
+        "number" => literal(input, Cursor::number).is_some(),
+        "bool" => literal(input, Cursor::boolean).is_some(),
+        "identifier" => literal(input, Cursor::identifier).is_some(),
+        "link" => literal(input, Cursor::link).is_some(),
+        "inlineField" => literal(input, Cursor::inline_field).is_some(),
+        "namedField" => literal(input, Cursor::named_field).is_some(),
+        "sortField" => literal(input, Cursor::sort_field).is_some(),
+        "queryType" => literal(input, Cursor::query_type).is_some(),
+        "comment" => literal(input, Cursor::comment).is_some(),
+        "dateField" => literal(input, Cursor::date_field).is_some(),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn tags_fields_keys_and_headings_are_read_as_recorded() {
+    let Some(rows) = corpus("misc.jsonl") else { return };
+    let mut misses = Vec::new();
+    for row in &rows {
+        let found = misc(row["what"].as_str().unwrap(), &row["args"]);
+        if !same(&found, &row["value"]) {
+            misses.push(format!(
+                "{} {} {}: {found}, not {}",
+                row["id"], row["what"], row["args"], row["value"]
+            ));
+        }
+    }
+    score("misc.jsonl", &misses, rows.len());
+}
+
+fn misc(what: &str, args: &Json) -> Json {
+    use inline::{EmojiDates, Wrapping, inline_fields};
+    let text = args[0].as_str().unwrap_or("");
+    match what {
+        "frontmatter-tags" => frontmatter_tags(args[0].as_object().unwrap()).into(),
+        "text-tags" => text::text_tags(text).into(),
+        "canonical-key" => text::canonical_key(text).into(),
+        "heading-link-text" => text::heading_link_text(text).into(),
+        "set-inline-field" => {
+            inline::set_inline_field(text, args[1].as_str().unwrap(), args[2].as_str()).into()
+        }
+        "set-emoji-completion" => inline::set_emoji_completion(text, args[1].as_str()).into(),
+        "inline-fields" => {
+            let dates = if args[1] == true { EmojiDates::Read } else { EmojiDates::Ignore };
+            let at = |byte: usize| text::units(&text[..byte]);
+            let fields = inline_fields(text, dates).into_iter().map(|field| {
+                let emoji = field.wrapping == Wrapping::Emoji;
+                serde_json::json!({
+                    "key": field.key,
+                    "value": field.value,
+                    "start": at(field.start),
+                    // Dataview counts one unit for the emoji, whatever its length.
+                    "startValue": if emoji { at(field.start) + 1 } else { at(field.value_start) },
+                    "end": at(field.end),
+                    "wrapping": match field.wrapping {
+                        Wrapping::Square => "[",
+                        Wrapping::Round => "(",
+                        Wrapping::Emoji => "emoji-shorthand",
+                        Wrapping::Line => "line",
+                    },
+                })
+            });
+            fields.collect()
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// A copy of the recorded vault with the times of the recording.
+#[allow(clippy::disallowed_methods, reason = "the corpora are no vault, and a test makes its own")]
+fn recorded_vault() -> Option<tempfile::TempDir> {
+    let from = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora/dataview/vault");
+    if !from.exists() {
+        println!("skipped: {} is not there", from.display());
+        return None;
+    }
+    let to = tempfile::tempdir().unwrap();
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_704_164_645);
+    let mut waiting = vec![PathBuf::new()];
+    while let Some(folder) = waiting.pop() {
+        std::fs::create_dir_all(to.path().join(&folder)).unwrap();
+        for entry in std::fs::read_dir(from.join(&folder)).unwrap() {
+            let name = folder.join(entry.unwrap().file_name());
+            if from.join(&name).is_dir() {
+                waiting.push(name);
+                continue;
+            }
+            std::fs::write(to.path().join(&name), std::fs::read(from.join(&name)).unwrap()).unwrap();
+            let file = std::fs::File::options().write(true).open(to.path().join(&name)).unwrap();
+            file.set_modified(time).unwrap();
+        }
+    }
+    Some(to)
+}
+
+#[test]
+fn whole_queries_have_the_recorded_answers() {
+    let (Some(rows), Some(root)) = (corpus("queries.jsonl"), recorded_vault()) else { return };
+    let data = tempfile::tempdir().unwrap();
+    let vault = crate::Vault::open(root.path(), data.path()).unwrap();
+    let scope = crate::policy::Scope::default();
+    let pages = VaultPages::new(vault.view(&scope)).unwrap();
+    let lines: String = rows.iter().map(|row| row.to_string() + "\n").collect();
+    let answers = batch(&lines, &pages, &context().now);
+    let mut misses = Vec::new();
+    for (row, answer) in rows.iter().zip(answers) {
+        let answer: Json = serde_json::from_str(&answer).unwrap();
+        let expected = &row["expected"];
+        let fits = answer["status"] == expected["status"]
+            && same(&ordered(&answer["result"], row), &ordered(&expected["result"], row));
+        if !fits {
+            misses.push(format!(
+                "{} {}{}\n    {answer}\n    not {expected}",
+                row["id"], row["query"], row["expr"]
+            ));
+        }
+    }
+    score("queries.jsonl", &misses, rows.len());
+}
+
+/// Rows whose order the query leaves open are compared as sets.
+fn ordered(result: &Json, row: &Json) -> Json {
+    let mut result = result.clone();
+    if row["ordered"] == true && row["inner_unordered"] != true {
+        return result;
+    }
+    for name in ["rows", "values"] {
+        let Some(rows) = result.get_mut(name).and_then(Json::as_array_mut) else { continue };
+        if row["inner_unordered"] == true {
+            rows.iter_mut().for_each(sort_inside);
+        }
+        if row["ordered"] != true {
+            rows.sort_by_key(Json::to_string);
+        }
+    }
+    result
+}
+
+fn sort_inside(value: &mut Json) {
+    match value {
+        Json::Array(items) => {
+            items.iter_mut().for_each(sort_inside);
+            items.sort_by_key(Json::to_string);
+        }
+        Json::Object(map) => map.values_mut().for_each(sort_inside),
+        _ => {}
+    }
+}
