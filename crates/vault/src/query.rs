@@ -4,3 +4,4 @@
 //! is absent from its rows, its links and its counts. Nothing here writes. Text search is in [`crate::search`].
 
 pub mod dql;
+pub mod jsonlogic;

@@ -23,7 +23,7 @@ mod operators;
 mod page;
 mod pages;
 pub mod parse;
-mod pattern;
+pub(crate) mod pattern;
 mod run;
 pub mod show;
 pub mod text;

@@ -165,7 +165,7 @@ impl Date {
     /// Later by a duration: months and days by the calendar, hours by the clock.
     pub fn plus(&self, duration: &Duration) -> Option<Date> {
         let whole = |unit: Unit| duration.get(unit).trunc();
-        if UNITS.iter().any(|unit| !(duration.get(*unit).abs() < 1e13)) {
+        if UNITS.iter().any(|unit| duration.get(*unit).is_nan() || duration.get(*unit).abs() >= 1e13) {
             return None;
         }
         let civil = self.civil();

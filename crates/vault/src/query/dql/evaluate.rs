@@ -25,7 +25,7 @@ use crate::path::VaultPath;
 /// Steps of work for one query: an operator, a call, a byte of a text that is made.
 pub const MOST_STEPS: u64 = 50_000_000;
 /// How deep expressions, calls and values may be nested while computing.
-const DEEPEST: u32 = 200;
+const DEEPEST: u32 = 80;
 /// How deep lists and objects may be nested.
 const DEEPEST_VALUE: u32 = 300;
 
@@ -37,12 +37,12 @@ pub(crate) enum Fault {
     /// It is too much.
     Limit(String),
     /// The vault could not be read.
-    Vault(crate::Error),
+    Vault(Box<crate::Error>),
 }
 
 impl From<crate::Error> for Fault {
     fn from(error: crate::Error) -> Fault {
-        Fault::Vault(error)
+        Fault::Vault(Box::new(error))
     }
 }
 
@@ -51,7 +51,7 @@ impl From<Fault> for QueryError {
         match fault {
             Fault::Failed(message) => QueryError::Evaluate { message },
             Fault::Limit(message) => QueryError::Limit { message },
-            Fault::Vault(error) => QueryError::Vault(error),
+            Fault::Vault(error) => QueryError::Vault(*error),
         }
     }
 }
@@ -133,38 +133,52 @@ impl<'a> Evaluator<'a> {
         Ok(found)
     }
 
+    // One small function per kind of expression: their frames lie on the stack once per level.
     fn evaluate_here(&self, expression: &Expression, scope: &Scope) -> Result<Value, Fault> {
         match expression {
             Expression::Literal(literal) => self.literal(literal),
             Expression::Variable(name) => Ok(self.variable(name, scope)),
-            Expression::List(items) => Ok(Value::list(self.all(items, scope)?)),
-            Expression::Object(entries) => {
-                let mut object = Object::default();
-                for (name, value) in entries {
-                    object.set(name.clone(), self.evaluate(value, scope)?);
-                }
-                Ok(Value::object(object))
-            }
-            Expression::Not(inner) => Ok(Value::Bool(!is_truthy(&self.evaluate(inner, scope)?))),
-            Expression::Lambda { parameters, body } => Ok(Value::Function(Arc::new(Lambda {
-                parameters: parameters.clone(),
-                body: body.clone(),
-                scope: scope.clone(),
-            }))),
-            Expression::Chain { first, rest } => {
-                let mut left = self.evaluate(first, scope)?;
-                for (operator, right) in rest {
-                    let right = self.evaluate(right, scope)?;
-                    left = self.operate(*operator, &left, &right)?;
-                }
-                Ok(left)
-            }
+            Expression::List(items) => self.all(items, scope).map(Value::list),
+            Expression::Object(entries) => self.object(entries, scope),
+            Expression::Not(inner) => self.negated(inner, scope),
+            Expression::Lambda { parameters, body } => Ok(lambda(parameters, body, scope)),
+            Expression::Chain { first, rest } => self.chain(first, rest, scope),
             Expression::Postfix { base, steps } => self.postfix(base, steps, scope),
         }
     }
 
+    fn object(&self, entries: &[(Arc<str>, Expression)], scope: &Scope) -> Result<Value, Fault> {
+        let mut object = Object::default();
+        for (name, value) in entries {
+            object.set(name.clone(), self.evaluate(value, scope)?);
+        }
+        Ok(Value::object(object))
+    }
+
+    fn negated(&self, inner: &Expression, scope: &Scope) -> Result<Value, Fault> {
+        self.evaluate(inner, scope).map(|value| Value::Bool(!is_truthy(&value)))
+    }
+
+    fn chain(
+        &self,
+        first: &Expression,
+        rest: &[(Operator, Expression)],
+        scope: &Scope,
+    ) -> Result<Value, Fault> {
+        let mut left = self.evaluate(first, scope)?;
+        for (operator, right) in rest {
+            let right = self.evaluate(right, scope)?;
+            left = self.operate(*operator, &left, &right)?;
+        }
+        Ok(left)
+    }
+
     fn all(&self, items: &[Expression], scope: &Scope) -> Result<Vec<Value>, Fault> {
-        items.iter().map(|item| self.evaluate(item, scope)).collect()
+        let mut out = Vec::with_capacity(items.len());
+        for item in items {
+            out.push(self.evaluate(item, scope)?);
+        }
+        Ok(out)
     }
 
     fn variable(&self, name: &str, scope: &Scope) -> Value {
@@ -184,60 +198,78 @@ impl<'a> Evaluator<'a> {
     /// Indexes and calls. An index of null gives null whatever stands in front of it, so it is looked at first.
     fn postfix(&self, base: &Expression, steps: &[Step], scope: &Scope) -> Result<Value, Fault> {
         let last_call = steps.iter().rposition(|step| matches!(step, Step::Call(_)));
-        let mut indexes = Vec::new();
-        for step in steps[last_call.map_or(0, |at| at + 1)..].iter().rev() {
-            let Step::Index(index) = step else { continue };
-            let index = self.evaluate(index, scope)?;
-            if index.is_null() {
-                indexes.push(None);
-                break;
-            }
-            indexes.push(Some(index));
+        if last_call.is_some_and(|at| at + 1 == steps.len()) {
+            return self.called(base, steps, scope);
         }
-        indexes.reverse();
-        let mut indexes = indexes.into_iter().peekable();
-        let mut value = match (indexes.peek(), last_call, base) {
-            (Some(None), _, _) => {
-                indexes.next();
+        let mut indexes = self.indexes(&steps[last_call.map_or(0, |at| at + 1)..], scope)?;
+        let value = match (indexes.last(), last_call) {
+            (Some(Value::Null), _) => {
+                indexes.pop();
                 Value::Null
             }
-            (Some(Some(Value::Text(name))), None, Expression::Variable(row)) if &**row == "row" => {
-                let found = scope.get("row").is_none().then(|| self.variable(name, scope));
-                match found {
-                    Some(found) => {
-                        indexes.next();
-                        found
-                    }
-                    None => self.evaluate(base, scope)?,
-                }
+            (_, Some(at)) => self.called(base, &steps[..=at], scope)?,
+            (Some(Value::Text(name)), None) if is_row(base, scope) => {
+                let found = self.variable(name, scope);
+                indexes.pop();
+                found
             }
-            (_, Some(at), _) => self.called(base, &steps[..at], &steps[at], scope)?,
-            (_, None, _) => self.evaluate(base, scope)?,
+            (_, None) => self.evaluate(base, scope)?,
         };
-        for index in indexes.flatten() {
+        self.indexed(value, indexes)
+    }
+
+    /// The indexes behind the last one that is null, that one included; the last first.
+    fn indexes(&self, steps: &[Step], scope: &Scope) -> Result<Vec<Value>, Fault> {
+        let mut out = Vec::with_capacity(steps.len());
+        for step in steps.iter().rev() {
+            let Step::Index(index) = step else { continue };
+            let index = self.evaluate(index, scope)?;
+            let is_null = index.is_null();
+            out.push(index);
+            if is_null {
+                break;
+            }
+        }
+        Ok(out)
+    }
+
+    fn indexed(&self, mut value: Value, indexes: Vec<Value>) -> Result<Value, Fault> {
+        for index in indexes.into_iter().rev() {
             self.charge(1)?;
             value = self.index(&value, &index)?;
         }
         Ok(value)
     }
 
-    fn called(&self, base: &Expression, before: &[Step], call: &Step, scope: &Scope) -> Result<Value, Fault> {
-        let Step::Call(arguments) = call else { return failed("this is no call") };
+    /// The last of the steps is a call.
+    fn called(&self, base: &Expression, steps: &[Step], scope: &Scope) -> Result<Value, Fault> {
+        let Some((Step::Call(arguments), before)) = steps.split_last() else {
+            return failed("this is no call");
+        };
         let arguments = self.all(arguments, scope)?;
         if let (Expression::Variable(name), true) = (base, before.is_empty()) {
-            let name = name.to_lowercase();
-            if functions::is_known(&name) {
-                return self.function(&name, arguments);
-            }
-            if scope.get(&name).is_none() {
-                let near = functions::near(&name);
-                return failed(format!("there is no function `{name}`{near}"));
-            }
+            return self.called_by_name(&name.to_lowercase(), arguments, scope);
         }
-        let function =
-            if before.is_empty() { self.evaluate(base, scope)? } else { self.postfix(base, before, scope)? };
+        let function = match before.is_empty() {
+            true => self.evaluate(base, scope)?,
+            false => self.postfix(base, before, scope)?,
+        };
+        self.call_value(&function, arguments)
+    }
+
+    fn called_by_name(&self, name: &str, arguments: Vec<Value>, scope: &Scope) -> Result<Value, Fault> {
+        if functions::is_known(name) {
+            return self.function(name, arguments);
+        }
+        match scope.get(name).cloned() {
+            Some(function) => self.call_value(&function, arguments),
+            None => failed(format!("there is no function `{name}`{}", functions::near(name))),
+        }
+    }
+
+    fn call_value(&self, function: &Value, arguments: Vec<Value>) -> Result<Value, Fault> {
         match function {
-            Value::Function(lambda) => self.call(&lambda, arguments),
+            Value::Function(lambda) => self.call(lambda, arguments),
             other => failed(format!("a {} is not a function", other.type_name())),
         }
     }
@@ -342,6 +374,16 @@ impl<'a> Evaluator<'a> {
             )),
         }
     }
+}
+
+fn lambda(parameters: &[Arc<str>], body: &Arc<Expression>, scope: &Scope) -> Value {
+    let (parameters, body, scope) = (parameters.to_vec(), body.clone(), scope.clone());
+    Value::Function(Arc::new(Lambda { parameters, body, scope }))
+}
+
+/// `row["odd name"]`, where `row` is no field of its own.
+fn is_row(base: &Expression, scope: &Scope) -> bool {
+    matches!(base, Expression::Variable(name) if &**name == "row" && scope.get("row").is_none())
 }
 
 fn position(number: f64) -> Option<usize> {

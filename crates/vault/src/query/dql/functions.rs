@@ -13,7 +13,7 @@ use super::evaluate::{Evaluator, Fault, failed};
 use super::value::Value;
 
 /// All functions.
-const NAMES: [&str; 67] = [
+const NAMES: [&str; 66] = [
     "all",
     "any",
     "array",
@@ -80,12 +80,11 @@ const NAMES: [&str; 67] = [
     "typeof",
     "unique",
     "upper",
-    "elem",
 ];
 
 /// Whether there is such a function; the name in lower case.
 pub(crate) fn is_known(name: &str) -> bool {
-    name != "elem" && NAMES.contains(&name)
+    NAMES.contains(&name)
 }
 
 /// A hint at a function that may have been meant.
@@ -154,9 +153,7 @@ fn mapped_over(name: &str, arguments: usize) -> &'static [usize] {
         ("contains" | "icontains" | "econtains" | "join" | "reduce", 2) => &[1],
         ("default" | "link" | "embed" | "regextest" | "regexmatch" | "startswith" | "endswith", 2)
         | ("padleft" | "padright" | "substring" | "truncate" | "containsword", 2) => &[0, 1],
-        ("replace" | "regexreplace" | "padleft" | "padright" | "substring" | "truncate" | "link", 3) => {
-            &[0, 1, 2]
-        }
+        ("replace" | "regexreplace" | "padleft" | "padright" | "substring" | "truncate", 3) => &[0, 1, 2],
         _ => &[],
     }
 }

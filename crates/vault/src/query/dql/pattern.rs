@@ -17,18 +17,46 @@ pub(crate) fn compile(pattern: &str) -> Option<Regex> {
 fn translate(pattern: &str) -> Option<String> {
     let mut out = String::with_capacity(pattern.len() + 8);
     let mut chars = Chars(pattern);
+    let mut repeated = Repeated::No;
     while let Some(c) = chars.next() {
+        repeated = repeated.then(c, chars.0)?;
         match c {
             '\\' => escape(&mut chars, &mut out, Place::Outside)?,
             '[' => class(&mut chars, &mut out)?,
             '.' => out.push_str("[^\\n\\r\\u{2028}\\u{2029}]"),
             '{' if !is_quantifier(chars.0) => out.push_str("\\{"),
+            '{' => {
+                let end = chars.0.find('}').map_or(0, |end| end + 1);
+                out.push('{');
+                out.push_str(&chars.0[..end]);
+                chars.0 = &chars.0[end..];
+            }
             '(' if ["?=", "?!", "?<=", "?<!"].iter().any(|look| chars.0.starts_with(look)) => return None,
             '#' | '&' | '~' | '-' => out.extend(['\\', c]),
             _ => out.push(c),
         }
     }
     Some(out)
+}
+
+/// Whether what stands before is repeated already: JavaScript has no repetition of a repetition.
+#[derive(Clone, Copy, PartialEq)]
+enum Repeated {
+    No,
+    Yes,
+    Lazy,
+}
+
+impl Repeated {
+    fn then(self, c: char, rest: &str) -> Option<Repeated> {
+        let repeats = matches!(c, '*' | '+' | '?') || c == '{' && is_quantifier(rest);
+        match (self, repeats) {
+            (_, false) => Some(Repeated::No),
+            (Repeated::No, true) => Some(Repeated::Yes),
+            (Repeated::Yes, true) if c == '?' => Some(Repeated::Lazy),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -213,6 +241,7 @@ mod tests {
         matches(r"^\d+$", &["12"], &["١٢"]);
         matches(r"a{", &["a{"], &["a"]);
         matches(r"a{2}", &["aa"], &["a"]);
+        matches(r"^a*1+b{1,2}?2*$", &["aa11b2"], &["a"]);
         matches(r"[[]x]?", &["[x", "[x]"], &["x"]);
         matches(r"[a&&b]", &["&"], &["c"]);
         matches(r"\/\-\_\y", &["/-_y"], &[]);
@@ -220,7 +249,7 @@ mod tests {
         matches(r"\bé", &["xé"], &["é"]);
         matches(r"(?<year>\d{4})", &["2024"], &["24"]);
         matches("a.b", &["axb"], &["a\nb"]);
-        for pattern in ["(?=x)", "(?<!x)y", r"(a)\1", "(", "[", "a**"] {
+        for pattern in ["(?=x)", "(?<!x)y", r"(a)\1", "(", "[", "a**", "a{2}{3}", "a+?*"] {
             assert!(compile(pattern).is_none(), "{pattern}");
         }
     }

@@ -255,3 +255,126 @@ fn sort_inside(value: &mut Json) {
         _ => {}
     }
 }
+
+macro_rules! fixture {
+    ($name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/dql/", $name))
+    };
+}
+
+fn rows(text: &str) -> Vec<Json> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn our_own_expressions() {
+    for row in rows(fixture!("expressions.jsonl")) {
+        let found = evaluate(row["expr"].as_str().unwrap(), &NoPages, &context());
+        match (found, row.get("error")) {
+            (Ok(found), None) => {
+                let found = encode::to_json(&found);
+                assert!(same(&found, &row["value"]), "{}: {found}, not {}", row["expr"], row["value"]);
+            }
+            (Err(_), Some(_)) => {}
+            (found, _) => panic!("{}: {:?}", row["expr"], found.map(|value| encode::to_json(&value))),
+        }
+    }
+}
+
+#[test]
+fn deep_calls_end_in_an_error_and_not_the_stack() {
+    let nested = |count: usize| format!("{}1{}", "list(".repeat(count), ")".repeat(count));
+    let texts = [
+        "((f) => f(f))((f) => f(f))".to_owned(),
+        "((f) => map([f], f))((f) => map([f], f))".to_owned(),
+        "((f) => [{ a: !(1 + f(f)) }])((f) => [{ a: !(1 + f(f)) }])".to_owned(),
+        nested(60),
+    ];
+    // Half of what a test thread has, and unoptimised frames: a server's threads have room to spare.
+    let asked = std::thread::Builder::new().stack_size(1 << 20).spawn(move || {
+        texts.map(|text| evaluate(&text, &NoPages, &context()).map_err(|error| error.to_string()).is_ok())
+    });
+    assert_eq!(asked.unwrap().join().unwrap(), [false, false, false, true]);
+}
+
+/// Our own vault, in which `Private` may not be read.
+fn with_our_vault(check: impl FnOnce(&VaultPages<'_>)) {
+    use crate::files::Files;
+    let files = crate::files::MemoryFiles::parse(fixture!("vault.txt")).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let mut entries = Vec::new();
+    files.walk(&mut |entry| entries.push(entry)).unwrap();
+    for entry in entries.iter().filter(|entry| entry.kind == crate::files::Kind::File) {
+        put(&root.path().join(entry.path.as_str()), &files.read(&entry.path).unwrap());
+    }
+    let vault = crate::Vault::open(root.path(), data.path()).unwrap();
+    let read = ["Home.md", "Garden.md", "People", "data"].map(|path| VaultPath::parse(path).unwrap());
+    let limits = crate::policy::Limits { read: Some(read.into()), ..Default::default() };
+    let scope = crate::policy::Scope::new(limits, Default::default());
+    check(&VaultPages::new(vault.view(&scope)).unwrap());
+}
+
+#[allow(clippy::disallowed_methods, reason = "a test makes its own vault")]
+fn put(path: &std::path::Path, bytes: &[u8]) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn our_own_queries_over_a_vault_with_a_hidden_folder() {
+    with_our_vault(|pages| {
+        let text = fixture!("queries.jsonl");
+        for (row, answer) in rows(text).iter().zip(batch(text, pages, &context().now)) {
+            let answer: Json = serde_json::from_str(&answer).unwrap();
+            assert_eq!(answer["status"], row["expected"][0], "{}: {answer}", row["id"]);
+            if let Some(expected) = row["expected"].get(1) {
+                let found = brief(&answer["result"]);
+                assert!(same(&found, expected), "{}: {found}, not {expected}", row["id"]);
+            }
+        }
+    });
+}
+
+/// Only the rows; links by their path, tasks by their text.
+fn brief(result: &Json) -> Json {
+    match result {
+        Json::Array(items) => items.iter().map(brief).collect(),
+        Json::Object(map) => match (map.get("$link"), map.get("text"), map.get("rows").or(map.get("values")))
+        {
+            (Some(link), _, _) => link["path"].clone(),
+            (_, Some(text), _) => text.clone(),
+            (_, _, Some(rows)) if map.contains_key("type") => brief(rows),
+            _ => Json::Object(map.iter().map(|(key, value)| (key.clone(), brief(value))).collect()),
+        },
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn answers_are_markdown_and_csv_for_people() {
+    with_our_vault(|pages| {
+        let ask = |text: &str| run(text, pages, &context()).unwrap();
+        let table = ask("TABLE budget, owner FROM \"Garden\" OR \"Home\" SORT file.name");
+        expect_test::expect![[r#"
+            | File | budget | owner |
+            | --- | --- | --- |
+            | [[Garden.md\|Garden]] | 120.5 | \- |
+            | [[Home.md\|Home]] | \- | [[People/Ann.md\|Ann]] |
+        "#]]
+        .assert_eq(&encode::to_markdown(&table));
+        assert_eq!(
+            encode::to_csv(&table),
+            "File,budget,owner\r\nGarden.md,120.5,\r\nHome.md,,People/Ann.md\r\n"
+        );
+        let tasks = ask("TASK GROUP BY completed");
+        expect_test::expect![[r#"
+            - false
+                - [ ] dig #soil [due:: 2024-06-18] ^dig
+            - true
+                - [x] find spade
+                - [x] plant ✅ 2024-06-01
+        "#]]
+        .assert_eq(&encode::to_markdown(&tasks));
+    });
+}

@@ -22,6 +22,9 @@ use crate::view::{CatalogView, View};
 /// How deep groups of bookmarks may be nested.
 const DEEPEST_BOOKMARKS: u32 = 32;
 
+/// Where a target leads from a page; nothing where it leads nowhere.
+type Targets = HashMap<(String, Option<VaultPath>), Option<VaultPath>>;
+
 /// The pages that a view shows.
 pub struct VaultPages<'v> {
     view: View<'v>,
@@ -30,7 +33,7 @@ pub struct VaultPages<'v> {
     /// Where a link without a page around it starts: the vault's root.
     root: Option<VaultPath>,
     pages: RefCell<HashMap<VaultPath, Option<Arc<Object>>>>,
-    targets: RefCell<HashMap<(String, Option<VaultPath>), Option<VaultPath>>>,
+    targets: RefCell<Targets>,
 }
 
 impl<'v> VaultPages<'v> {

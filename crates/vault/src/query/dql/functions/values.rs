@@ -66,7 +66,7 @@ fn links(at: &Evaluator<'_>, name: &str, arguments: &[Value]) -> Option<Value> {
         Value::link(Link { embed, display, ..Link::file(at.full_path(path)) })
     };
     Some(match (name, arguments) {
-        ("link" | "embed" | "elink", [Value::Null, ..]) if arguments.len() <= 3 => Value::Null,
+        ("link" | "embed" | "elink", [Value::Null] | [Value::Null, _]) => Value::Null,
         ("embed", [_, Value::Null]) => Value::Null,
         ("link", [Value::Text(path)]) => file(path, false, None),
         ("link", [Value::Link(link)]) => Value::Link(link.clone()),
