@@ -22,6 +22,7 @@ pub mod note;
 pub mod path;
 pub mod periodic;
 pub mod policy;
+pub mod query;
 pub mod recover;
 pub mod restore;
 pub mod search;
