@@ -20,6 +20,7 @@ mod open_in_ui;
 mod patch_note;
 mod replace_in_note;
 mod rooted;
+mod search_modes;
 mod search_notes;
 mod section;
 mod shape;

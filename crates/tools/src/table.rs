@@ -51,6 +51,7 @@ fn add_vault(registry: &Registry) {
     registry
         .add(vault::GetFrontmatter)
         .add(vault::ListTags)
+        .add(vault::QueryVault)
         .add(vault::SearchByTag)
         .add(vault::SemanticSearch)
         .add(vault::SimilarNotes)

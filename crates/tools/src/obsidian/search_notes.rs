@@ -1,7 +1,7 @@
 //! `obsidian_search_notes`: notes that hold all words of a query, in their name or their text.
 //!
 //! Offsets in a match are relative to its context and count UTF-16 units, as the clients of the original slice them.
-//! Deliberately not here yet: Dataview, JSONLogic and ranked queries, which are refused by name.
+//! The other modes (Dataview, JSONLogic, ranked) are in `search_modes.rs`.
 
 use std::num::NonZeroUsize;
 
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use vault::VaultPath;
 
+use super::search_modes;
 use crate::page::{count, page};
 
 /// Hits on one page.
@@ -24,13 +25,14 @@ const MOST_CONTEXT: usize = 500;
 const MOST_MATCHES: usize = 50;
 const CURSOR: &str = "after:";
 
-/// Find notes. `text`: all words of `query` occur in the note or its name, in any case.
+/// Find notes. `text`: all words of `query` occur in the note or its name, in any case. `dataview`: a Dataview query
+/// (TABLE, LIST, TASK, CALENDAR). `jsonlogic`: a rule over each note. `omnisearch`: the best notes by words and meaning.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
-    /// Only `text` is there yet.
+    /// How to search.
     mode: Mode,
-    /// The words, for all modes but `jsonlogic`.
+    /// The words or the Dataview query, for all modes but `jsonlogic`.
     query: Option<String>,
     /// For mode `jsonlogic`.
     logic: Option<Map<String, Value>>,
@@ -73,6 +75,18 @@ impl Tool for SearchNotes {
 
     async fn plan(&self, input: Input, view: &View<'_>) -> Result<Plan, Refusal> {
         check(&input)?;
+        let (query, cursor) = (input.query.as_deref().unwrap_or_default(), input.cursor.as_deref());
+        let structured = match input.mode {
+            Mode::Text => None,
+            Mode::Dataview => Some(search_modes::dataview(view, query, cursor)?),
+            Mode::Jsonlogic => {
+                Some(search_modes::logic(view, input.logic.clone().unwrap_or_default(), cursor)?)
+            }
+            Mode::Omnisearch => Some(search_modes::ranked(view, query, cursor)?),
+        };
+        if let Some(output) = structured {
+            return Ok(Plan::Answer(output.from_vault("search")));
+        }
         let search = Search::new(&input)?;
         let after = input.cursor.as_deref().map(read_cursor).transpose()?;
         let found = search.run(view, input.path_prefix.as_deref().unwrap_or_default(), after.as_ref())?;
@@ -98,7 +112,7 @@ impl Tool for SearchNotes {
     }
 }
 
-/// Whether the input fits its mode, and whether there is such a mode.
+/// Whether the input fits its mode.
 fn check(input: &Input) -> Result<(), Refusal> {
     let refuse = |reason: &'static str, message: &str, hint: &str| {
         Err(Refusal::new(reason, message, hint).with("mode", input.mode))
@@ -117,13 +131,9 @@ fn check(input: &Input) -> Result<(), Refusal> {
         _ if input.path_prefix.is_some() => {
             refuse("path_prefix_invalid_mode", "pathPrefix goes with mode `text` only", "drop pathPrefix")
         }
-        Mode::Dataview => refuse("mode_unavailable", "Dataview queries are not there yet", USE_TEXT),
-        Mode::Jsonlogic => refuse("mode_unavailable", "JSONLogic queries are not there yet", USE_TEXT),
-        Mode::Omnisearch => refuse("mode_unavailable", "ranked search is not there yet", USE_TEXT),
+        Mode::Dataview | Mode::Jsonlogic | Mode::Omnisearch => Ok(()),
     }
 }
-
-const USE_TEXT: &str = "use mode text with words that the note holds";
 
 fn read_cursor(text: &str) -> Result<VaultPath, Refusal> {
     text.strip_prefix(CURSOR).and_then(|path| VaultPath::parse(path).ok()).ok_or_else(|| {
@@ -391,34 +401,28 @@ mod tests {
     }
 
     #[test]
-    fn modes_without_their_input_and_modes_that_are_not_there_are_refused() {
+    fn modes_without_their_input_are_refused_and_with_it_answered() {
         for (input, reason) in [
             (json!({"mode": "text"}), "query_required"),
             (json!({"mode": "text", "query": " "}), "query_required"),
             (json!({"mode": "dataview"}), "query_required"),
             (json!({"mode": "jsonlogic"}), "logic_required"),
             (json!({"mode": "jsonlogic", "logic": {}, "pathPrefix": "F/"}), "path_prefix_invalid_mode"),
-            (json!({"mode": "omnisearch", "query": "x"}), "mode_unavailable"),
+            (json!({"mode": "omnisearch", "query": "x", "pathPrefix": "F/"}), "path_prefix_invalid_mode"),
         ] {
             let parsed: Input = serde_json::from_value(input.clone()).unwrap();
             let refusal = super::check(&parsed).unwrap_err();
             assert_eq!(refusal.reason, reason, "{input}");
         }
+        check(SearchNotes, VAULT, json!({"mode": "jsonlogic", "logic": {"var": "tags"}}), expect!["0 hits"]);
         check(
             SearchNotes,
             VAULT,
-            json!({"mode": "jsonlogic", "logic": {"var": "tags"}}),
-            expect![
-                "refused: mode_unavailable: JSONLogic queries are not there yet. use mode text with words that the note holds"
-            ],
-        );
-        check(
-            SearchNotes,
-            VAULT,
-            json!({"mode": "dataview", "query": "LIST"}),
-            expect![
-                "refused: mode_unavailable: Dataview queries are not there yet. use mode text with words that the note holds"
-            ],
+            json!({"mode": "dataview", "query": "TABLE file.size AS size SORT file.size LIMIT 2"}),
+            expect![[r#"
+                2 hits
+                F/c.md: {"size":9}
+                F/b.md: {"size":10}"#]],
         );
         check(
             SearchNotes,

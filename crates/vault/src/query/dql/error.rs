@@ -50,6 +50,13 @@ impl QueryError {
         let before = text.get(..position).unwrap_or(text);
         let rest = text.get(position..).unwrap_or("");
         let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let mut seen: Vec<&str> = Vec::new();
+        expected.iter().filter(|word| **word != "//").for_each(|word| {
+            if !seen.contains(word) {
+                seen.push(word);
+            }
+        });
+        let expected = seen;
         QueryError::Parse {
             position,
             line: before.matches('\n').count() + 1,
