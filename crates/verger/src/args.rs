@@ -117,6 +117,30 @@ pub enum Command {
         #[arg(long, short = 'm', value_name = "COUNT")]
         limit: Option<usize>,
     },
+    /// Ask the vault a query in Dataview's language, or a JSONLogic rule.
+    #[command(
+        after_help = "Examples:\n  verger query 'TABLE due, status FROM #project WHERE !done SORT due'\n  verger query 'TASK WHERE !completed' --format csv\n  verger query --jsonlogic '{\"in\": [\"garden\", {\"var\": \"tags\"}]}'\n  verger query --batch rows.jsonl --now 2026-05-01T09:00:00Z"
+    )]
+    Query {
+        /// The query: TABLE, LIST, TASK or CALENDAR … FROM … WHERE … SORT … GROUP BY … LIMIT …
+        #[arg(required_unless_present_any = ["jsonlogic", "batch"])]
+        query: Option<String>,
+        /// A JSONLogic rule instead, over path, content, frontmatter, tags, stat, links and backlinks of each note.
+        #[arg(long, value_name = "RULE", conflicts_with = "query")]
+        jsonlogic: Option<String>,
+        /// Many queries: a file of JSON lines `{\"id\", \"query\"}` or `{\"id\", \"expr\"}` (`-`: stdin); one JSON line comes back for each.
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "jsonlogic"])]
+        batch: Option<String>,
+        /// The note in which the query stands (`this`).
+        #[arg(long, value_name = "NOTE")]
+        this: Option<String>,
+        /// The time to take for now, e.g. 2026-05-01T09:00:00Z.
+        #[arg(long, value_name = "TIME")]
+        now: Option<String>,
+        /// How the answer looks.
+        #[arg(long, value_enum, default_value_t = QueryFormat::Md)]
+        format: QueryFormat,
+    },
     /// List all tags, or the notes that carry one.
     Tags {
         /// The tag, with or without `#`; `a` finds `a/b` too.
@@ -352,4 +376,15 @@ pub enum Page {
     Tools,
     /// Every setting: docs/config.md.
     Config,
+}
+
+/// How the answer of a query looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum QueryFormat {
+    /// A Markdown table or list.
+    Md,
+    /// Comma-separated values.
+    Csv,
+    /// Typed JSON.
+    Json,
 }

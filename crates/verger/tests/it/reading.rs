@@ -162,3 +162,25 @@ fn search_shows_the_best_notes_with_the_lines_that_say_why() {
     rig.write("Fresh.md", "# Fresh\nA brontosaurus came by.\n");
     assert!(rig.ok(&["search", "brontosaurus"]).starts_with("Fresh.md"));
 }
+
+#[test]
+fn queries_are_answered_as_tables_csv_json_and_in_batches() {
+    let rig = Rig::tour();
+    let table = rig.ok(&["query", "TABLE length(file.tags) AS n FROM #garden SORT file.name LIMIT 2"]);
+    assert!(table.starts_with("| File | n |\n| --- | --- |\n"), "{table}");
+    assert!(rig.ok(&["query", "LIST LIMIT 1", "--format", "csv"]).lines().count() >= 1);
+    assert_eq!(rig.json(&["query", "LIST LIMIT 3"])["data"]["values"].as_array().unwrap().len(), 3);
+    let logic = rig.ok(&["query", "--jsonlogic", r#"{"glob": ["Garden/*", {"var": "path"}]}"#]);
+    assert!(logic.contains("Garden/Slugs.md"), "{logic}");
+    let wrong = rig.run(&["query", "TABLE x FORM y"]);
+    assert!(wrong.code == 1 && wrong.err.contains("column 9") && wrong.err.contains('^'), "{wrong:?}");
+    let rows = "{\"id\": 1, \"expr\": \"1 + 1\"}\nnonsense\n{\"id\": 2, \"query\": \"LIST FORM\"}\n{\"id\": 3, \"expr\": \"date(today).year\"}\n";
+    let said = rig.with_stdin(&["query", "--batch", "-", "--json", "--now", "2024-06-15T12:00:00Z"], rows);
+    let lines: Vec<serde_json::Value> =
+        said.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<_> =
+        lines.iter().map(|line| (line["status"].as_str().unwrap(), line["result"].clone())).collect();
+    assert_eq!(told[0], ("ok", serde_json::json!(2)));
+    assert_eq!((told[1].0, told[2].0), ("error", "parse-error"));
+    assert_eq!(told[3], ("ok", serde_json::json!(2024)));
+}
