@@ -4,12 +4,18 @@
 //! line that asks for an answer gets one. No state, no I/O: `stdio.rs` reads the lines and writes the answers.
 
 use rmcp::model::ClientJsonRpcMessage;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// The line is no JSON.
 pub const PARSE_ERROR: i64 = -32700;
 /// The line is JSON but no request.
 pub const INVALID_REQUEST: i64 = -32600;
+
+/// The message is a request, but what it asks with does not fit.
+pub const INVALID_PARAMS: i64 = -32602;
+/// From here on only a tool call has reason to be so large; nothing else is taken into memory.
+const LARGE: usize = 1024 * 1024;
 
 /// What a line is.
 #[derive(Debug)]
@@ -28,10 +34,47 @@ pub fn judge(line: &[u8]) -> Frame {
     if line.is_empty() {
         return Frame::Nothing;
     }
+    if line.len() > LARGE
+        && let Some(head) = Head::read(line)
+        && head.method.as_deref() != Some("tools/call")
+    {
+        return refuse_large(head);
+    }
     match serde_json::from_slice(line) {
         Ok(Value::Object(object)) => judge_object(object),
         Ok(_) => invalid(None, "a message is one JSON object"),
-        Err(error) => Frame::Answer(error_answer(None, PARSE_ERROR, &format!("Parse error: {error}"))),
+        Err(error) => unreadable(line, &error),
+    }
+}
+
+/// What is read of a message that is not read whole. The rest is only looked at, however large or deep it is.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Head {
+    id: Option<Value>,
+    method: Option<String>,
+}
+
+impl Head {
+    fn read(line: &[u8]) -> Option<Head> {
+        let mut head: Head = serde_json::from_slice(line).ok()?;
+        head.id = head.id.filter(is_usable);
+        Some(head)
+    }
+}
+
+fn refuse_large(head: Head) -> Frame {
+    match head.id {
+        Some(id) => invalid_params(id, "only a tool call may be larger than 1 MiB"),
+        None => Frame::Nothing,
+    }
+}
+
+/// A line that cannot be read. JSON that is only too deep, or that holds half a character, still says who asks.
+fn unreadable(line: &[u8], error: &serde_json::Error) -> Frame {
+    match Head::read(line).and_then(|head| head.id) {
+        Some(id) => invalid(Some(id), &error.to_string()),
+        None => Frame::Answer(error_answer(None, PARSE_ERROR, &format!("Parse error: {error}"))),
     }
 }
 
@@ -63,13 +106,17 @@ fn is_usable(id: &Value) -> bool {
 fn message(object: Map<String, Value>, id: Option<Value>) -> Frame {
     match (serde_json::from_value(Value::Object(object)), id) {
         (Ok(message), _) => Frame::Message(Box::new(message)),
-        (Err(error), Some(id)) => invalid(Some(id), &error.to_string()),
+        (Err(error), Some(id)) => invalid_params(id, &error.to_string()),
         (Err(_), None) => Frame::Nothing,
     }
 }
 
 fn invalid(id: Option<Value>, why: &str) -> Frame {
     Frame::Answer(error_answer(id, INVALID_REQUEST, &format!("Invalid request: {why}")))
+}
+
+fn invalid_params(id: Value, why: &str) -> Frame {
+    Frame::Answer(error_answer(Some(id), INVALID_PARAMS, &format!("Invalid params: {why}")))
 }
 
 /// An error as JSON-RPC writes it. Where the id cannot be told it is left out, as MCP's schema asks: its clients do
@@ -100,7 +147,12 @@ mod tests {
     fn every_line_that_asks_for_an_answer_gets_one() {
         check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "Request");
         check("\u{feff} {\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"ping\"} \r\n", "Request");
-        check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"no/such\",\"params\":[]}", "Request");
+        check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"no/such\",\"params\":{\"x\":1}}", "Request");
+        check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":[]}", "1 -32602");
+        check(
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"x\":\"\\ud800\"}}",
+            "1 -32600",
+        );
         check("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", "Notification");
         check("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", "Response");
         check("{", "null -32700");
@@ -118,6 +170,20 @@ mod tests {
         check("", "nothing");
         check(" \t\r\n", "nothing");
         check("{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":\"text\"}", "nothing");
+    }
+
+    #[test]
+    fn only_a_tool_call_may_be_large_and_depth_breaks_nothing() {
+        let large = |method: &str| {
+            let filling = "x".repeat(LARGE);
+            format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{method}\",\"params\":{{\"name\":\"{filling}\"}}}}"
+            )
+        };
+        check(&large("tools/call"), "Request");
+        check(&large("ping"), "1 -32602");
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        check(&format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{deep}}}"), "1 -32600");
     }
 
     #[test]

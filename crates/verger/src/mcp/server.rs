@@ -12,9 +12,9 @@ use std::sync::{Arc, OnceLock};
 use pipeline::{Call, Effect, Outcome, Refusal, Rights, Road, Task, World};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData,
-    Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig,
+    Implementation, InitializeRequestParams, InitializeResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{Peer, RoleServer, ServerHandler};
@@ -88,6 +88,7 @@ pub struct Server {
     gate: Semaphore,
     /// Made with the first call, when the client's name is known.
     task: OnceLock<Task>,
+    initialized: AtomicBool,
     watching: AtomicBool,
 }
 
@@ -96,8 +97,14 @@ impl Server {
     pub fn new(connection: Connection) -> Server {
         let more = connection.road.registry.find("read_result", &connection.rights);
         let paging = if more.is_ok() { Paging::Pages } else { Paging::Whole };
-        let (gate, watching) = (Semaphore::new(AT_ONCE), AtomicBool::new(false));
-        Server { connection, paging, gate, task: OnceLock::new(), watching }
+        Server {
+            connection,
+            paging,
+            gate: Semaphore::new(AT_ONCE),
+            task: OnceLock::new(),
+            initialized: AtomicBool::new(false),
+            watching: AtomicBool::new(false),
+        }
     }
 
     /// Which tools change something.
@@ -181,6 +188,18 @@ impl ServerHandler for Server {
             .with_protocol_version(ProtocolVersion::V_2025_11_25)
             .with_server_info(name)
             .with_instructions(instructions(&self.connection))
+    }
+
+    /// A second `initialize` is refused: the SDK would take over its version, and the revisions differ in what they allow.
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        if self.initialized.swap(true, Ordering::Relaxed) {
+            return Err(ErrorData::invalid_request("this connection is initialized already", None));
+        }
+        self.negotiate_initialize(&request)
     }
 
     async fn on_initialized(&self, _: NotificationContext<RoleServer>) {

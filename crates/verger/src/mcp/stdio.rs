@@ -22,6 +22,8 @@ const LONGEST: usize = 32 * 1024 * 1024;
 const WAITING: usize = 4;
 /// How much of a line's memory is kept for the next one.
 const KEPT: usize = 64 * 1024;
+/// By how much the memory of a large line grows; doubling would take up to twice of what it needs.
+const STEP: usize = 4 * 1024 * 1024;
 
 /// Whether a tool changes something.
 pub type IsEdit = Box<dyn Fn(&str) -> bool + Send>;
@@ -179,6 +181,9 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> {
             *line = Vec::new();
         } else {
             read = Line::Whole;
+            if line.len() + taken > line.capacity() && line.len() > STEP {
+                line.reserve_exact(STEP);
+            }
             line.extend_from_slice(&available[..taken]);
         }
         input.consume(taken);

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn edits_go_in_the_order_of_arrival_and_a_dropped_one_blocks_nobody() {
+    async fn a_call_that_was_dropped_blocks_nobody() {
         let mut turns = Turns::default();
         let (first, second, third) = (turns.next(), turns.next(), turns.next());
         let order = Arc::new(Mutex::new(Vec::new()));

@@ -39,6 +39,7 @@ impl Client {
     fn silent(rig: &Rig, arguments: &[&str], variables: &[(&str, &str)]) -> Client {
         let mut child = rig
             .command(&[&["mcp"], arguments].concat())
+            .env("VERGER_VAULT", rig.root())
             .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -136,7 +137,7 @@ fn a_client_lists_reads_and_writes_and_the_change_can_be_taken_back() {
     assert_eq!(rig.read("b.md"), "new");
     let id = written["_meta"]["verger/checkpoint"].as_str().unwrap().to_owned();
     client.end();
-    rig.ok(&["undo", &id, "--yes"]);
+    rig.ok(&["undo", &id, "--yes", "--vault", "."]);
     assert!(!rig.has("b.md"));
 }
 
@@ -282,7 +283,9 @@ fn garbage_is_answered_and_survived() {
     }
     let large = "x".repeat(3 * 1024 * 1024);
     client.line(&format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{large}\"}}"));
-    assert_eq!(client.message()["error"]["code"], -32601);
+    assert_eq!(client.message()["error"]["code"], -32602);
+    let params = json!({"protocolVersion": "2026-07-28", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
+    assert_eq!(client.request("initialize", params)["error"]["code"], -32600, "only once");
     assert!(client.request("ping", json!({}))["result"].is_object());
     client.end();
 }
@@ -335,7 +338,7 @@ fn after_kill_9_every_acknowledged_write_is_there_and_undo_works() {
     let mut again = agent(&rig, &[]);
     assert_eq!(again.call("read_file", json!({"path": "a.md"}))["isError"], false);
     again.end();
-    rig.ok(&["check"]);
+    rig.ok(&["check", "--vault", "."]);
 }
 
 #[test]
