@@ -8,7 +8,7 @@ mod batch_files;
 mod create_folder;
 pub(crate) mod delete_file;
 mod edit_file;
-pub(crate) mod manage_tags;
+mod manage_tags;
 pub(crate) mod move_file;
 mod patch_note;
 pub(crate) mod place;

@@ -7,18 +7,41 @@
 
 mod append_to_note;
 mod delete_note;
+mod get_links;
 mod get_note;
+mod history;
+mod list_notes;
+mod list_tags;
+mod manage_frontmatter;
+mod manage_tags;
+mod move_note;
+mod names;
+mod open_in_ui;
 mod patch_note;
+mod replace_in_note;
 mod rooted;
+mod search_notes;
 mod section;
 mod shape;
 mod target;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod write_note;
 
 pub use append_to_note::AppendToNote;
 pub use delete_note::DeleteNote;
+pub use get_links::GetLinks;
 pub use get_note::GetNote;
+pub use history::{History, Undo};
+pub use list_notes::ListNotes;
+pub use list_tags::ListTags;
+pub use manage_frontmatter::ManageFrontmatter;
+pub use manage_tags::ManageTags;
+pub use move_note::MoveNote;
+pub use open_in_ui::OpenInUi;
 pub use patch_note::PatchNote;
+pub use replace_in_note::ReplaceInNote;
+pub use search_notes::SearchNotes;
 pub use write_note::WriteNote;

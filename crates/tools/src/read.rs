@@ -2,7 +2,7 @@
 
 mod checkpoint;
 mod diff_checkpoint;
-mod list_checkpoints;
+pub(crate) mod list_checkpoints;
 mod list_files;
 mod read_checkpoint;
 mod read_file;

@@ -17,7 +17,23 @@ pub fn all() -> Registry {
 /// A registry with the Obsidian surface instead: the tools of the Obsidian MCP server, under its names.
 pub fn obsidian() -> Registry {
     let registry = Registry::default();
-    registry.add(o::GetNote).add(o::WriteNote).add(o::AppendToNote).add(o::PatchNote).add(o::DeleteNote);
+    registry
+        .add(o::GetNote)
+        .add(o::ListNotes)
+        .add(o::ListTags)
+        .add(o::SearchNotes)
+        .add(o::GetLinks)
+        .add(o::OpenInUi)
+        .add(o::History)
+        .add(o::WriteNote)
+        .add(o::AppendToNote)
+        .add(o::PatchNote)
+        .add(o::ReplaceInNote)
+        .add(o::ManageFrontmatter)
+        .add(o::ManageTags)
+        .add(o::DeleteNote)
+        .add(o::MoveNote)
+        .add(o::Undo);
     registry
 }
 

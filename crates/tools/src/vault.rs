@@ -4,7 +4,7 @@
 
 mod get_daily_note;
 mod get_frontmatter;
-mod get_linked_notes;
+pub(crate) mod get_linked_notes;
 mod get_vault_stats;
 mod list_tags;
 mod search_by_tag;

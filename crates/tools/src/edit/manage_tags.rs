@@ -49,7 +49,7 @@ enum Operation {
 /// Where tags stand.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Where {
+enum Where {
     /// In front matter.
     #[default]
     Frontmatter,

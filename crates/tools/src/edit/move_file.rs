@@ -31,24 +31,29 @@ impl Tool for MoveFile {
     type Input = Input;
 
     async fn plan(&self, Input { source, destination }: Input, view: &View<'_>) -> Result<Plan, Refusal> {
-        let Some(entry) = view.look(&source)? else {
-            let near = view.near(&source);
-            return Err(Error::Missing { path: source, near }.into());
-        };
-        let to = destination.of(&source, view)?;
-        if to == source {
-            return Ok(Plan::answer(
-                format!("`{source}` is there already"),
-                json!({ "source": source, "path": to, "relinked": [], "left": [] }),
-            ));
-        }
-        if entry.kind == Kind::File {
-            check_stays_note(&source, &to)?;
-        }
-        let plan = moves::plan(view, &[(source.clone(), to.clone())])?;
-        let output = answer(view, &entry, &to, &plan);
-        Ok(Plan::edit(plan.changes, summary(&source, &to, plan.relinked.len()), output))
+        move_to(source, destination, view)
     }
+}
+
+/// The plan that moves a file or folder and takes its links along.
+pub(crate) fn move_to(source: VaultPath, destination: Destination, view: &View<'_>) -> Result<Plan, Refusal> {
+    let Some(entry) = view.look(&source)? else {
+        let near = view.near(&source);
+        return Err(Error::Missing { path: source, near }.into());
+    };
+    let to = destination.of(&source, view)?;
+    if to == source {
+        return Ok(Plan::answer(
+            format!("`{source}` is there already"),
+            json!({ "source": source, "path": to, "relinked": [], "left": [] }),
+        ));
+    }
+    if entry.kind == Kind::File {
+        check_stays_note(&source, &to)?;
+    }
+    let plan = moves::plan(view, &[(source.clone(), to.clone())])?;
+    let output = answer(view, &entry, &to, &plan);
+    Ok(Plan::edit(plan.changes, summary(&source, &to, plan.relinked.len()), output))
 }
 
 fn summary(from: &VaultPath, to: &VaultPath, relinked: usize) -> String {

@@ -19,22 +19,22 @@ use super::rewrite::{count, some_of};
 pub struct Input {
     /// The checkpoint: its id or the beginning of it. With mode `task`, the task's id will do as well.
     #[serde(rename = "commitOid")]
-    commit_oid: String,
+    pub(crate) commit_oid: String,
     /// Only this file of the checkpoint.
     #[serde(default)]
-    path: Option<VaultPath>,
+    pub(crate) path: Option<VaultPath>,
     /// What to take back. Without it: the file if `path` is given, else the whole call.
     #[serde(default)]
-    mode: Option<Mode>,
+    pub(crate) mode: Option<Mode>,
     /// Take back even what was changed again since; the newer text stays in the new checkpoint.
     #[serde(default)]
-    force: bool,
+    pub(crate) force: bool,
 }
 
 /// How much to take back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Mode {
+pub(crate) enum Mode {
     /// One file of the checkpoint.
     File,
     /// All files of the checkpoint.

@@ -8,8 +8,9 @@ use pipeline::{Refusal, View};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
-use vault::VaultPath;
+use vault::files::Kind;
 use vault::periodic::{self, Period};
+use vault::{Error, VaultPath};
 
 use super::rooted::Rooted;
 use crate::page::clip;
@@ -58,13 +59,17 @@ impl NoteTarget {
 
 /// The file that a path means, if it is the only one.
 pub(super) fn find(view: &View<'_>, path: &VaultPath) -> Result<VaultPath, Refusal> {
-    view.find(path).map_err(|error| {
+    let found = view.find(path).map_err(|error| {
         let refusal = Refusal::from(error);
         match refusal.data.get("candidates").cloned() {
             Some(matches) => refusal.with("path", path).with("matches", matches),
             None => refusal,
         }
-    })
+    })?;
+    match view.look(&found)?.map(|entry| entry.kind) {
+        Some(Kind::Folder) => Err(Error::IsFolder { path: found }.into()),
+        _ => Ok(found),
+    }
 }
 
 fn active(view: &View<'_>) -> Result<VaultPath, Refusal> {

@@ -101,7 +101,7 @@ mod tests {
     use pipeline::testing::check;
     use serde_json::Value;
 
-    const NOTE: &str = "a.md: ---\nn: 1 # kept\n---\n# A\n## B\n\nold\n\n## C\nrest\n";
+    const NOTE: &str = "a.md: ---\nn: 1 # kept\n---\n# A\n## B\n\nold\n## C\nrest\n";
 
     fn at(path: &str, more: Value) -> Value {
         let mut input = json!({"target": {"type": "path", "path": path}, "content": "new"});
@@ -166,36 +166,35 @@ mod tests {
             NOTE,
             at("a.md", heading.clone()),
             expect![[r#"
-                wrote a section of `a.md`: +1 -2 lines, 45 -> 44 bytes, version 091e13a107df8a3d
-                ~ a.md (45 -> 44 bytes)
+                wrote a section of `a.md`: +1 -2 lines, 44 -> 43 bytes, version f84132e0c8da96dd
+                ~ a.md (44 -> 43 bytes)
                  ---
                  # A
                  ## B
                 -
                 -old
                 +new
- 
                  ## C
                  rest
             "#]],
         );
-        expect![[r#"{"path":"a.md","created":false,"previousSizeInBytes":45,"currentSizeInBytes":44,"version":"091e13a107df8a3d","sectionTargeted":true,"sectionTarget":"A::B"}"#]].assert_eq(&data(WriteNote, NOTE, at("a.md", heading)).to_string());
+        expect![[r#"{"path":"a.md","created":false,"previousSizeInBytes":44,"currentSizeInBytes":43,"version":"f84132e0c8da96dd","sectionTargeted":true,"sectionTarget":"A::B"}"#]].assert_eq(&data(WriteNote, NOTE, at("a.md", heading)).to_string());
         let value = json!({"section": {"type": "frontmatter", "target": "n"}, "content": "[2]", "contentType": "json"});
         check(
             WriteNote,
             NOTE,
             at("a.md", value),
             expect![[r#"
-            wrote a section of `a.md`: +2 -1 lines, 45 -> 49 bytes, version 01198b90e06078a5
-            ~ a.md (45 -> 49 bytes)
-             ---
-            -n: 1 # kept
-            +n: # kept
-            +  - 2
-             ---
-             # A
-             ## B
-        "#]],
+                wrote a section of `a.md`: +2 -1 lines, 44 -> 48 bytes, version 401fe3dabb30eaec
+                ~ a.md (44 -> 48 bytes)
+                 ---
+                -n: 1 # kept
+                +n: # kept
+                +  - 2
+                 ---
+                 # A
+                 ## B
+            "#]],
         );
     }
 

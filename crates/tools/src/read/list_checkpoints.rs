@@ -28,18 +28,18 @@ pub struct ListCheckpoints;
 pub struct Input {
     /// Only those of this task.
     #[serde(rename = "taskId")]
-    task: Option<String>,
+    pub(crate) task: Option<String>,
     /// Only those that touched this file, or something in this folder.
-    path: Option<VaultPath>,
+    pub(crate) path: Option<VaultPath>,
     /// Checkpoints to list at most, up to 1,000.
     #[serde(default = "fifty")]
-    limit: usize,
+    pub(crate) limit: usize,
     /// How many to pass over: `next` of the page before.
     #[serde(default)]
-    offset: usize,
+    pub(crate) offset: usize,
     /// Name up to 50 files of each checkpoint instead of 3.
     #[serde(default)]
-    verbose: bool,
+    pub(crate) verbose: bool,
 }
 
 fn fifty() -> usize {

@@ -26,22 +26,22 @@ pub struct GetLinkedNotes;
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Path of the note, e.g. `Projects/Verger.md`.
-    path: VaultPath,
+    pub(crate) path: VaultPath,
     /// Which links.
     #[serde(default)]
-    direction: Direction,
+    pub(crate) direction: Direction,
     /// Notes to list at most in each direction, up to 500.
     #[serde(default = "hundred")]
-    limit: usize,
+    pub(crate) limit: usize,
     /// How many to pass over in each direction: `next` of the page before.
     #[serde(default)]
-    offset: usize,
+    pub(crate) offset: usize,
 }
 
 /// Which links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Direction {
+pub(crate) enum Direction {
     /// Both.
     #[default]
     Both,
