@@ -12,9 +12,10 @@ use std::sync::{Arc, OnceLock};
 use pipeline::{Call, Effect, Outcome, Refusal, Rights, Road, Task, World};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData,
-    Implementation, InitializeRequestParams, InitializeResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig,
+    GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult,
+    JsonObject, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents,
+    ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{Peer, RoleServer, ServerHandler};
@@ -36,7 +37,8 @@ use crate::world::RealWorld;
 const AT_ONCE: usize = 32;
 
 /// Methods that the SDK knows; one that arrives as unknown has parameters that do not fit.
-const METHODS: [&str; 13] = [
+const METHODS: [&str; 14] = [
+    "logging/setLevel",
     "initialize",
     "ping",
     "tools/call",
@@ -181,8 +183,9 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities =
+        let mut capabilities =
             ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
+        capabilities.logging = Some(JsonObject::new());
         let name = Implementation::new("verger", env!("CARGO_PKG_VERSION")).with_title("Verger");
         ServerConfig::new(capabilities)
             .with_protocol_version(ProtocolVersion::V_2025_11_25)
@@ -248,6 +251,24 @@ impl ServerHandler for Server {
             outcome => outcome,
         };
         answer::result(&outcome, task, &request.name, self.paging).map(CallToolResponse::from)
+    }
+
+    async fn get_prompt(
+        &self,
+        _: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        Err(ErrorData::invalid_params("there are no prompts here", None))
+    }
+
+    /// Accepted, because older clients ask for it; trouble goes to stderr at every level.
+    #[expect(deprecated, reason = "revisions before 2026-07-28 have it")]
+    async fn set_level(
+        &self,
+        _: rmcp::model::SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Ok(())
     }
 
     async fn list_resources(

@@ -173,6 +173,50 @@ fn errors_have_the_envelope_and_mistakes_in_the_input_a_text() {
 }
 
 #[test]
+fn the_obsidian_surface_is_what_a_client_sees_by_default() {
+    let rig = Rig::tour();
+    let mut client = Client::new(&rig, &[], json!({}));
+    let names = client.names();
+    assert!(names.iter().all(|name| name.starts_with("obsidian_")), "{names:?}");
+    let target = json!({"type": "path", "path": "New/x.md"});
+    let written = client.call("obsidian_write_note", json!({"target": target, "content": "hello"}));
+    assert_eq!(written["structuredContent"]["created"], true, "{written}");
+    // Clients of the well-known server may ask again as often as they like.
+    for _ in 0..5 {
+        let read = client.call("obsidian_get_note", json!({"format": "content", "target": target}));
+        assert_eq!(read["structuredContent"]["result"]["content"], "hello", "{read}");
+    }
+    let again = client.call("obsidian_write_note", json!({"target": target, "content": "other"}));
+    assert_eq!(again["structuredContent"]["error"]["code"], -32002, "{again}");
+    assert_eq!(client.request("logging/setLevel", json!({"level": "info"}))["result"], json!({}));
+    assert_eq!(client.request("prompts/get", json!({"name": "x"}))["error"]["code"], -32602);
+    client.end();
+}
+
+#[test]
+fn a_client_of_the_newest_revision_needs_no_initialize() {
+    let rig = Rig::tour();
+    let mut client = Client::silent(&rig, &[], &[]);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "new", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let found = client.request("server/discover", json!({"_meta": meta}));
+    assert!(found["result"]["supportedVersions"].to_string().contains("2026-07-28"), "{found}");
+    let tools = client.request("tools/list", json!({"_meta": meta}));
+    assert!(tools["result"]["tools"].as_array().unwrap().len() > 4, "{tools}");
+    let target = json!({"type": "path", "path": "x.md"});
+    let written = client.request(
+        "tools/call",
+        json!({"name": "obsidian_write_note", "arguments": {"target": target, "content": "x"}, "_meta": meta}),
+    );
+    assert_eq!(written["result"]["isError"], false, "{written}");
+    assert_eq!(rig.read("x.md"), "x");
+    client.end();
+}
+
+#[test]
 fn a_deferred_tool_is_called_after_it_was_found() {
     let rig = Rig::tour();
     let mut client = agent(&rig, &[]);
