@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::mcp::Surface;
+
 /// Verger looks after a Markdown vault: it reads, finds, changes and takes back, and asks before it writes.
 #[derive(Debug, Parser)]
 #[command(
@@ -300,6 +302,11 @@ pub enum Command {
     },
     /// List the tools.
     Tools,
+    /// Serve the vault to an AI client over stdin and stdout (Model Context Protocol).
+    #[command(
+        after_help = "A client starts it itself, e.g. with this in its settings:\n  {\"mcpServers\": {\"vault\": {\"command\": \"verger\", \"args\": [\"mcp\", \"--vault\", \"/path/to/vault\"]}}}"
+    )]
+    Mcp(McpOptions),
     /// Print a page of the documentation.
     Docs {
         /// Which page.
@@ -318,6 +325,23 @@ pub enum Command {
         /// The command or topic.
         topic: Option<String>,
     },
+}
+
+/// How the vault is served to an AI client.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct McpOptions {
+    /// Which names the tools have.
+    #[arg(long, value_enum, default_value_t)]
+    pub surface: Surface,
+    /// Nothing can be changed.
+    #[arg(long)]
+    pub read_only: bool,
+    /// Show what would change and change nothing.
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+    /// Ask the client's user about every change; without a client that can ask, only standing grants hold.
+    #[arg(long)]
+    pub ask: bool,
 }
 
 /// What can be done with checkpoints.

@@ -6,7 +6,7 @@ use pipeline::approve::Beforehand;
 use pipeline::audit::Audit;
 use pipeline::grants::Grants;
 use pipeline::run::OutcomeJson;
-use pipeline::{Asker, Call, Nobody, Outcome, Output, Refusal, Road, Task, World};
+use pipeline::{Asker, Call, Nobody, Outcome, Output, Refusal, Registry, Road, Task, World};
 use serde_json::Value;
 use vault::catalog::Lookup;
 use vault::files::Kind;
@@ -216,10 +216,15 @@ pub fn parse(text: &str) -> Result<VaultPath, Failure> {
 
 /// The road over a vault, with every tool there is.
 pub fn build_road(place: &Place) -> Result<Road, Failure> {
+    build_road_with(place, tools::table::all())
+}
+
+/// The road over a vault, with these tools.
+pub fn build_road_with(place: &Place, registry: Registry) -> Result<Road, Failure> {
     let vault = Vault::open(&place.root, &place.data)?;
     let audit = Audit::open(&place.data.join(AUDIT))?;
     let grants = Grants::open(&place.data.join(GRANTS));
-    Ok(Road::new(vault, tools::table::all(), grants, audit, Box::new(RealWorld))?)
+    Ok(Road::new(vault, registry, grants, audit, Box::new(RealWorld))?)
 }
 
 /// The audit's file in the data folder.

@@ -9,6 +9,7 @@ mod config;
 mod doctor;
 mod door;
 mod failure;
+mod mcp;
 mod paper;
 mod place;
 mod terminal;
@@ -78,6 +79,7 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Check { read_data, repair } => check::check(&open()?, read_data, repair),
         Command::Tool { name, input, writing } => tool::tool(&open()?, &name, &input, writing),
         Command::Tools => tool::list(terminal),
+        Command::Mcp(options) => mcp::serve(&cli.global, &options, terminal),
         Command::Docs { page } => tool::docs(terminal, page),
         Command::Completions { shell } => help::completions(terminal, shell),
         Command::Man => help::man(terminal),

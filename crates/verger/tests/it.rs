@@ -18,6 +18,8 @@ mod asking;
 mod check;
 #[path = "it/errors.rs"]
 mod errors;
+#[path = "it/mcp.rs"]
+mod mcp;
 #[path = "it/paths.rs"]
 mod paths;
 #[path = "it/reading.rs"]

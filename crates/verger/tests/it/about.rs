@@ -42,6 +42,7 @@ fn help_explains_every_command_and_the_exit_codes() {
         "check",
         "tool",
         "tools",
+        "mcp",
         "docs",
         "completions",
         "man",
