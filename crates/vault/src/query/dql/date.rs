@@ -88,14 +88,14 @@ impl Date {
         let in_range = YEARS.contains(&civil.year)
             && [civil.month, civil.day, civil.hour, civil.minute, civil.second, civil.millisecond]
                 .iter()
-                .all(|part| part.abs() < 100_000_000_000);
+                .all(|part| part.unsigned_abs() < 10_000_000_000);
         let local = in_range.then(|| civil.as_if_utc())?;
         Date::at(to_instant(local, zone.offset(local), &zone), zone)
     }
 
     /// An instant in milliseconds since 1970.
     pub fn at(instant: i64, zone: Zone) -> Option<Date> {
-        (instant.abs() < 9000 * 366 * DAY).then_some(Date { instant, zone })
+        (instant.unsigned_abs() < 9000 * 366 * DAY.unsigned_abs()).then_some(Date { instant, zone })
     }
 
     /// Milliseconds since 1970.
@@ -165,7 +165,12 @@ impl Date {
     /// Later by a duration: months and days by the calendar, hours by the clock.
     pub fn plus(&self, duration: &Duration) -> Option<Date> {
         let whole = |unit: Unit| duration.get(unit).trunc();
-        if UNITS.iter().any(|unit| duration.get(*unit).is_nan() || duration.get(*unit).abs() >= 1e13) {
+        // Far more than all years that are kept, far less than what a sum of milliseconds can hold.
+        let too_long = |unit: &Unit| {
+            let length = duration.get(*unit).abs() * unit.milliseconds();
+            length.is_nan() || length > 1e16
+        };
+        if UNITS.iter().any(too_long) {
             return None;
         }
         let civil = self.civil();
@@ -323,6 +328,20 @@ mod tests {
         let between = utc(2021, 5, 4).since(&utc(1997, 5, 17)).unwrap().normalized();
         let parts: Vec<_> = between.parts().map(|(unit, amount)| (unit.name(), amount)).collect();
         assert_eq!(parts, [("years", 23.0), ("months", 11.0), ("weeks", 2.0), ("days", 3.0)]);
+    }
+
+    #[test]
+    fn sums_outside_of_the_years_are_none() {
+        for unit in UNITS {
+            for amount in [1e14, -1e14, 1e300, f64::NAN, f64::INFINITY] {
+                assert_eq!(
+                    utc(2024, 1, 1).plus(&Duration::of(unit, amount * 1e4)),
+                    None,
+                    "{unit:?} {amount}"
+                );
+            }
+        }
+        assert_eq!(Date::at(i64::MIN, Zone::Fixed(0)), None);
     }
 
     #[test]

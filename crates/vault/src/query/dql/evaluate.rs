@@ -10,7 +10,7 @@ use regex::Regex;
 
 use super::Context;
 use super::ast::{Expression, Literal, Operator, Period, Shorthand, Step};
-use super::compare::{compare, is_truthy};
+use super::compare::{compare, is_truthy, sort_order};
 use super::date::{Civil, Date, Zone, days_in_month};
 use super::duration::{Duration, UNITS, Unit};
 use super::error::QueryError;
@@ -115,6 +115,11 @@ impl<'a> Evaluator<'a> {
 
     pub(crate) fn compare(&self, a: &Value, b: &Value) -> std::cmp::Ordering {
         compare(a, b, &|path| self.full_path(path))
+    }
+
+    /// A total order, for sorting.
+    pub(crate) fn sort_order(&self, a: &Value, b: &Value) -> std::cmp::Ordering {
+        sort_order(a, b, &|path| self.full_path(path))
     }
 
     /// The value of an expression.

@@ -477,3 +477,42 @@ fn day_in_name(name: &str, local: &Zone) -> Option<Date> {
     }
     Date::new(Civil::day(year, month, day), local.clone())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::pages::NoPages;
+    use super::*;
+
+    fn object(text: &str) -> Object {
+        let path = VaultPath::parse("Folder/2024-01-02 note.md").unwrap();
+        let local = Zone::Fixed(0);
+        Facts::read(&path, Stat::default(), text, &local).object(&NoPages, false, &local)
+    }
+
+    #[track_caller]
+    fn check(text: &str, name: &str, expected: &str) {
+        let page = object(text);
+        assert_eq!(page.get(name).map(super::super::show::show).as_deref(), Some(expected), "{text}");
+    }
+
+    #[test]
+    fn fields_come_from_front_matter_lines_and_items() {
+        check("---\na: 1\n---\na:: 2\n", "a", "1, 2");
+        check("---\nMy Key: x\n---\n", "my-key", "x");
+        check("text (b:: 2) text", "b", "2");
+        check("- item [c:: 3]\n", "c", "3");
+        check("> d:: 4\n", "d", "4");
+        check("```\ne:: 5\n```\n", "e", "5");
+        assert!(object("- [ ] task [f:: 6]\n").get("f").is_none(), "a task keeps its fields");
+        assert!(object("file:: x\n").get("file").is_some_and(|file| file.type_name() == "object"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_note_is_a_page(text in "(---\n[a-z: \\[\\]\\-#\n]{0,30}\n---\n)?[ \\-\\[\\]xa:>#^1.()📅2024\\n|]{0,120}") {
+            object(&text);
+        }
+    }
+}

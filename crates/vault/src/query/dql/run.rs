@@ -257,8 +257,8 @@ fn sort(at: &Evaluator<'_>, rows: Vec<Row>, fields: &[(Expression, Direction)]) 
     at.charge(keyed.len() * 16)?;
     keyed.sort_by(|(_, a), (_, b)| {
         let orders = a.iter().zip(b).zip(fields).map(|((a, b), (_, direction))| match direction {
-            Direction::Ascending => at.compare(a, b),
-            Direction::Descending => at.compare(a, b).reverse(),
+            Direction::Ascending => at.sort_order(a, b),
+            Direction::Descending => at.sort_order(a, b).reverse(),
         });
         orders.into_iter().find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
     });
@@ -303,7 +303,7 @@ fn flatten(at: &Evaluator<'_>, rows: Vec<Row>, field: &Named) -> Result<Vec<Row>
 fn group(at: &Evaluator<'_>, rows: Vec<Row>, field: &Named) -> Result<Vec<Row>, Fault> {
     let mut keyed = each(at, "GROUP BY", rows, |row| at.evaluate(&field.field, &scope(row)))?;
     at.charge(keyed.len() * 16)?;
-    keyed.sort_by(|(_, a), (_, b)| at.compare(a, b));
+    keyed.sort_by(|(_, a), (_, b)| at.sort_order(a, b));
     let mut groups: Vec<(Value, Vec<Value>)> = Vec::new();
     let mut last: Option<Value> = None;
     for (row, key) in keyed {

@@ -297,6 +297,23 @@ fn deep_calls_end_in_an_error_and_not_the_stack() {
     assert_eq!(asked.unwrap().join().unwrap(), [false, false, false, true]);
 }
 
+#[test]
+fn sorting_what_has_no_order_does_not_panic() {
+    let items: Vec<String> = (0..200)
+        .map(|n| match n % 5 {
+            0 => "0 / 0".to_owned(),
+            1 => format!("dur({} hours)", n % 7),
+            2 => format!("dur({} minutes)", n % 7 * 60),
+            3 => format!("[0 / 0, {}]", n * 37 % 11),
+            _ => format!("{}", n * 53 % 17),
+        })
+        .collect();
+    let sorted = evaluate(&format!("sort([{}])", items.join(", ")), &NoPages, &context()).unwrap();
+    let Value::List(sorted) = sorted else { panic!("no list") };
+    assert_eq!(sorted.len(), 200);
+    assert!(matches!(sorted.last(), Some(Value::Number(number)) if number.is_nan()));
+}
+
 /// Our own vault, in which `Private` may not be read.
 fn with_our_vault(check: impl FnOnce(&VaultPages<'_>)) {
     use crate::files::Files;

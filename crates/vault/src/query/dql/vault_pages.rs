@@ -162,7 +162,11 @@ impl Pages for VaultPages<'_> {
 
     fn csv(&self, path: &str) -> Result<Option<String>> {
         let Ok(path) = VaultPath::parse(path) else { return Ok(None) };
-        self.view.text_if_any(&path)
+        match self.view.text_if_any(&path) {
+            // What may not be read is not there.
+            Err(Error::Forbidden { .. }) => Ok(None),
+            other => other,
+        }
     }
 }
 

@@ -106,7 +106,7 @@ fn quantified(at: &Evaluator<'_>, name: &str, arguments: &[Value]) -> Result<boo
 fn sorted(at: &Evaluator<'_>, list: &[Value], keys: &[Value]) -> Result<Vec<Value>, Fault> {
     at.charge(list.len() * 8)?;
     let mut places: Vec<usize> = (0..list.len()).collect();
-    places.sort_by(|a, b| at.compare(&keys[*a], &keys[*b]));
+    places.sort_by(|a, b| at.sort_order(&keys[*a], &keys[*b]));
     Ok(places.into_iter().map(|place| list[place].clone()).collect())
 }
 
