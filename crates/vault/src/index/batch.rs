@@ -25,7 +25,19 @@ pub(super) struct Batch {
     terms: Vec<u32>,
     places: Vec<u64>,
     sorted: Vec<u64>,
+    /// Tokens that wait to be looked up, many at a time: then memory is waited for once and not for each.
+    waiting: Vec<Waiting>,
+    waiting_text: Vec<u8>,
 }
+
+struct Waiting {
+    key: u64,
+    place: u64,
+    end: usize,
+}
+
+/// Tokens that are looked up together.
+const TOGETHER: usize = 32;
 
 struct Read {
     entry: Entry,
@@ -79,19 +91,38 @@ impl Batch {
 
     #[inline]
     fn push(&mut self, doc: u64, token: &Token<'_>) {
-        let term = self.words.number(token.text);
-        self.terms.push(term);
-        let place = doc << 51 | u64::from(token.line) << 27 | u64::from(token.place) << 3;
-        self.places.push(place | token.field as u64);
+        let place =
+            doc << 51 | u64::from(token.line) << 27 | u64::from(token.place) << 3 | token.field as u64;
+        self.waiting_text.extend_from_slice(token.text);
+        self.waiting.push(Waiting { key: key(token.text), place, end: self.waiting_text.len() });
+        if self.waiting.len() == TOGETHER {
+            self.look_up();
+        }
+    }
+
+    fn look_up(&mut self) {
+        // Reads all places of the table that will be needed; the processor fetches them side by side.
+        let touched = self.waiting.iter().fold(0, |touched, one| touched ^ self.words.touch(one.key));
+        std::hint::black_box(touched);
+        let mut start = 0;
+        for one in self.waiting.drain(..) {
+            self.terms.push(self.words.number(one.key, &self.waiting_text[start..one.end]));
+            self.places.push(one.place);
+            start = one.end;
+        }
+        self.waiting_text.clear();
     }
 
     fn clear(&mut self) {
         self.words.clear();
         self.terms.clear();
         self.places.clear();
+        self.waiting.clear();
+        self.waiting_text.clear();
     }
 
     fn write(&mut self, docs: &[Read]) -> io::Result<Segment> {
+        self.look_up();
         let order = self.words.sorted();
         let counts = self.sort_by_term(&order);
         let mut writer = Writer::new(Vec::new(), Checksums::No)?;
@@ -191,8 +222,12 @@ impl Words {
     }
 
     #[inline]
-    fn number(&mut self, word: &[u8]) -> u32 {
-        let key = key(word);
+    fn touch(&self, key: u64) -> u64 {
+        self.slots[mix(key) as usize & (self.slots.len() - 1)].key
+    }
+
+    #[inline]
+    fn number(&mut self, key: u64, word: &[u8]) -> u32 {
         let mask = self.slots.len() - 1;
         let mut at = mix(key) as usize & mask;
         loop {
@@ -293,9 +328,11 @@ mod tests {
         let mut words = Words::default();
         let texts: Vec<String> =
             (0..3_000).map(|n| "abcdefghijklmnopqrstuvwx"[..n % 25].to_owned() + &n.to_string()).collect();
-        let numbers: Vec<u32> = texts.iter().map(|text| words.number(text.as_bytes())).collect();
+        let numbers: Vec<u32> =
+            texts.iter().map(|text| words.number(key(text.as_bytes()), text.as_bytes())).collect();
         assert_eq!(numbers, (0..3_000).collect::<Vec<u32>>());
-        let again: Vec<u32> = texts.iter().map(|text| words.number(text.as_bytes())).collect();
+        let again: Vec<u32> =
+            texts.iter().map(|text| words.number(key(text.as_bytes()), text.as_bytes())).collect();
         assert_eq!(again, numbers);
         let sorted: Vec<&[u8]> = words.sorted().into_iter().map(|number| words.text(number)).collect();
         assert!(sorted.is_sorted());
