@@ -38,6 +38,7 @@ use crate::files::{Files, Kind};
 use crate::path::VaultPath;
 use crate::search::{self, Found, Query};
 use crate::store::index::IndexFolder;
+pub use state::Sight;
 use state::{Among, State};
 
 /// The text index of one vault.
@@ -140,9 +141,14 @@ impl TextIndex {
 
     /// Exact search: the same answer as [`search::search`] over all files that the asker sees.
     pub fn search(&self, query: &Query, visible: Visible<'_>) -> Result<Found> {
+        self.search_as(query, visible, &Sight::default())
+    }
+
+    /// Like [`TextIndex::search`], for an asker who asks again: `sight` remembers what `visible` said.
+    pub fn search_as(&self, query: &Query, visible: Visible<'_>, sight: &Sight) -> Result<Found> {
         for _ in 0..2 {
             let state = self.state();
-            match found::search(&state, &*self.files, query, visible)? {
+            match found::search(&state, &*self.files, query, visible, sight)? {
                 Ok(found) => return Ok(found),
                 Err(damage) => self.heal(&state, &damage)?,
             }
@@ -158,9 +164,20 @@ impl TextIndex {
 
     /// Notes by how well they fit some words. `now_ns` is the present, for [`RankedQuery::recency`].
     pub fn ranked(&self, query: &RankedQuery, visible: Visible<'_>, now_ns: i64) -> Result<Ranked> {
+        self.ranked_as(query, visible, &Sight::default(), now_ns)
+    }
+
+    /// Like [`TextIndex::ranked`], for an asker who asks again: `sight` remembers what `visible` said.
+    pub fn ranked_as(
+        &self,
+        query: &RankedQuery,
+        visible: Visible<'_>,
+        sight: &Sight,
+        now_ns: i64,
+    ) -> Result<Ranked> {
         for _ in 0..2 {
             let state = self.state();
-            match ranked::ranked(&state, &*self.files, query, visible, now_ns)? {
+            match ranked::ranked(&state, &*self.files, query, (visible, sight), now_ns)? {
                 Ok(ranked) => return Ok(ranked),
                 Err(damage) => self.heal(&state, &damage)?,
             }
@@ -174,7 +191,8 @@ impl TextIndex {
     /// The files that a query has to look into, in path order; `None` if the index cannot rule out any.
     pub fn candidates(&self, query: &Query, visible: Visible<'_>) -> Result<Option<Vec<VaultPath>>> {
         let state = self.state();
-        let among = Among::new(&state, query.folder.as_ref(), query.glob.as_deref(), visible)?;
+        let among =
+            Among::new(&state, query.folder.as_ref(), query.glob.as_deref(), visible, &Sight::default())?;
         let Ok(found::Candidates::These { docs, .. }) = found::candidates(&state, query, &among) else {
             return Ok(None);
         };

@@ -25,7 +25,19 @@ pub(super) struct Batch {
     terms: Vec<u32>,
     places: Vec<u64>,
     sorted: Vec<u64>,
+    /// Tokens that wait to be looked up, many at a time: then memory is waited for once and not for each.
+    waiting: Vec<Waiting>,
+    waiting_text: Vec<u8>,
 }
+
+struct Waiting {
+    key: u64,
+    place: u64,
+    end: usize,
+}
+
+/// Tokens that are looked up together.
+const TOGETHER: usize = 32;
 
 struct Read {
     entry: Entry,
@@ -79,26 +91,45 @@ impl Batch {
 
     #[inline]
     fn push(&mut self, doc: u64, token: &Token<'_>) {
-        let term = self.words.number(token.text);
-        self.terms.push(term);
-        let place = doc << 51 | u64::from(token.line) << 27 | u64::from(token.place) << 3;
-        self.places.push(place | token.field as u64);
+        let place =
+            doc << 51 | u64::from(token.line) << 27 | u64::from(token.place) << 3 | token.field as u64;
+        self.waiting_text.extend_from_slice(token.text);
+        self.waiting.push(Waiting { key: key(token.text), place, end: self.waiting_text.len() });
+        if self.waiting.len() == TOGETHER {
+            self.look_up();
+        }
+    }
+
+    fn look_up(&mut self) {
+        // Reads all places of the table that will be needed; the processor fetches them side by side.
+        let touched = self.waiting.iter().fold(0, |touched, one| touched ^ self.words.touch(one.key));
+        std::hint::black_box(touched);
+        let mut start = 0;
+        for one in self.waiting.drain(..) {
+            self.terms.push(self.words.number(one.key, &self.waiting_text[start..one.end]));
+            self.places.push(one.place);
+            start = one.end;
+        }
+        self.waiting_text.clear();
     }
 
     fn clear(&mut self) {
         self.words.clear();
         self.terms.clear();
         self.places.clear();
+        self.waiting.clear();
+        self.waiting_text.clear();
     }
 
     fn write(&mut self, docs: &[Read]) -> io::Result<Segment> {
+        self.look_up();
         let order = self.words.sorted();
-        self.sort_by_term(&order);
+        let counts = self.sort_by_term(&order);
         let mut writer = Writer::new(Vec::new(), Checksums::No)?;
         let (mut lines, mut places) = (Vec::new(), Vec::new());
         let mut start = 0;
         for term in &order {
-            let end = start + self.words.count(*term);
+            let end = start + counts[*term as usize] as usize;
             let here = self.sorted.get(start..end).unwrap_or_default();
             let docs = encode(here, &mut lines, &mut places);
             writer.term(&TermEntry {
@@ -117,13 +148,15 @@ impl Batch {
         Segment::own(writer.finish()?).map_err(io::Error::other)
     }
 
-    /// Brings the places into the order of their terms; each term's stay in theirs.
-    fn sort_by_term(&mut self, order: &[u32]) {
+    /// Brings the places into the order of their terms, each term's in theirs; how many there are of each.
+    fn sort_by_term(&mut self, order: &[u32]) -> Vec<u32> {
+        let mut counts = vec![0; order.len()];
+        self.terms.iter().for_each(|term| counts[*term as usize] += 1);
         let mut next = vec![0; order.len()];
         let mut start = 0;
         for term in order {
             next[*term as usize] = start;
-            start += self.words.count(*term);
+            start += counts[*term as usize] as usize;
         }
         self.sorted.clear();
         self.sorted.resize(self.places.len(), 0);
@@ -132,6 +165,7 @@ impl Batch {
             self.sorted[*at] = *place;
             *at += 1;
         }
+        counts
     }
 }
 
@@ -156,102 +190,92 @@ fn encode(all: &[u64], lines: &mut Vec<u8>, places: &mut Vec<u8>) -> u32 {
 }
 
 /// Numbers for words, in the order in which they are first seen. A table of our own, because this is where a build spends
-/// its time: short words are compared as one number and lie beside their count, so a look-up touches two places.
+/// its time, waiting for memory: a short word is its own key, so a look-up touches one place.
 struct Words {
-    /// Upper half: part of the hash; lower half: the number plus one.
-    slots: Vec<u64>,
-    known: Vec<Known>,
+    slots: Vec<Slot>,
+    /// Where each word ends in `text`.
+    ends: Vec<u32>,
     text: Vec<u8>,
 }
 
-struct Known {
-    /// The first eight bytes.
-    first: u64,
-    start: u32,
-    length: u32,
-    count: u32,
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    key: u64,
+    /// The number plus one; 0 where there is none.
+    number: u32,
 }
+
+/// Words of up to seven bytes are in their key.
+const SHORT: usize = 7;
 
 impl Default for Words {
     fn default() -> Words {
-        Words { slots: vec![0; 1 << 10], known: Vec::new(), text: Vec::new() }
+        Words { slots: vec![Slot::default(); 1 << 10], ends: Vec::new(), text: Vec::new() }
     }
 }
 
 impl Words {
     fn clear(&mut self) {
-        self.slots.fill(0);
-        self.known.clear();
+        self.slots.fill(Slot::default());
+        self.ends.clear();
         self.text.clear();
     }
 
     #[inline]
-    fn number(&mut self, word: &[u8]) -> u32 {
-        let first = first_eight(word);
-        let hash = hash(first, word);
+    fn touch(&self, key: u64) -> u64 {
+        self.slots[mix(key) as usize & (self.slots.len() - 1)].key
+    }
+
+    #[inline]
+    fn number(&mut self, key: u64, word: &[u8]) -> u32 {
         let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
+        let mut at = mix(key) as usize & mask;
         loop {
             let slot = self.slots[at];
-            if slot == 0 {
-                return self.add(word, first, hash, at);
+            if slot.number == 0 {
+                return self.add(word, key, at);
             }
-            let number = slot as u32 - 1;
-            if slot >> 32 == hash >> 32 && self.is(number, first, word) {
-                self.known[number as usize].count += 1;
-                return number;
+            if slot.key == key && (word.len() <= SHORT || self.text(slot.number - 1) == word) {
+                return slot.number - 1;
             }
             at = (at + 1) & mask;
         }
     }
 
-    #[inline]
-    fn is(&self, number: u32, first: u64, word: &[u8]) -> bool {
-        let known = &self.known[number as usize];
-        known.first == first
-            && known.length as usize == word.len()
-            && (word.len() <= 8 || self.text(number)[8..] == word[8..])
-    }
-
     #[cold]
-    fn add(&mut self, word: &[u8], first: u64, hash: u64, at: usize) -> u32 {
-        let number = self.known.len() as u32;
-        self.slots[at] = hash >> 32 << 32 | u64::from(number + 1);
-        self.known.push(Known { first, start: self.text.len() as u32, length: word.len() as u32, count: 1 });
+    fn add(&mut self, word: &[u8], key: u64, at: usize) -> u32 {
         self.text.extend(word);
-        if self.known.len() * 2 > self.slots.len() {
+        self.ends.push(self.text.len() as u32);
+        let number = self.ends.len() as u32;
+        self.slots[at] = Slot { key, number };
+        if self.ends.len() * 3 > self.slots.len() * 2 {
             self.grow();
         }
-        number
+        number - 1
     }
 
     fn grow(&mut self) {
-        let size = self.slots.len() * 4;
-        let mut slots = vec![0; size];
-        for (number, known) in self.known.iter().enumerate() {
-            let hash = hash(known.first, self.text(number as u32));
-            let mut at = hash as usize & (size - 1);
-            while slots[at] != 0 {
+        let size = self.slots.len() * 2;
+        let old = std::mem::replace(&mut self.slots, vec![Slot::default(); size]);
+        for slot in old.into_iter().filter(|slot| slot.number != 0) {
+            let mut at = mix(slot.key) as usize & (size - 1);
+            while self.slots[at].number != 0 {
                 at = (at + 1) & (size - 1);
             }
-            slots[at] = hash >> 32 << 32 | (number as u64 + 1);
+            self.slots[at] = slot;
         }
-        self.slots = slots;
     }
 
     fn text(&self, number: u32) -> &[u8] {
-        let known = &self.known[number as usize];
-        &self.text[known.start as usize..][..known.length as usize]
-    }
-
-    fn count(&self, number: u32) -> usize {
-        self.known[number as usize].count as usize
+        let at = number as usize;
+        let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
+        &self.text[start..self.ends[at] as usize]
     }
 
     fn sorted(&self) -> Vec<u32> {
         // The first eight bytes decide nearly always.
-        let keys = self.known.iter().zip(0..).map(|(known, number)| (known.first.swap_bytes(), number));
-        let mut all: Vec<(u64, u32)> = keys.collect();
+        let first = |number| (first_eight(self.text(number)).swap_bytes(), number);
+        let mut all: Vec<(u64, u32)> = (0..self.ends.len() as u32).map(first).collect();
         all.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.text(a.1).cmp(self.text(b.1))));
         all.into_iter().map(|(_, number)| number).collect()
     }
@@ -270,20 +294,29 @@ fn first_eight(word: &[u8]) -> u64 {
     word.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
+const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A short word with its length, or the hash of a long one.
 #[inline]
-fn hash(first: u64, word: &[u8]) -> u64 {
-    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut state = (first ^ word.len() as u64).wrapping_mul(ODD);
-    if word.len() > 8 {
-        let (chunks, _) = word[8..].as_chunks::<8>();
-        for chunk in chunks {
-            state = (state ^ state >> 29 ^ u64::from_le_bytes(*chunk)).wrapping_mul(ODD);
-        }
-        // Once more from the end: what the chunks have left over, whatever its length.
-        let last = word.last_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        state = (state ^ state >> 31 ^ last).wrapping_mul(ODD);
+fn key(word: &[u8]) -> u64 {
+    if word.len() <= SHORT {
+        return first_eight(word) | (word.len() as u64) << 56;
     }
-    (state ^ state >> 32).wrapping_mul(ODD)
+    let mut state = word.len() as u64;
+    let (chunks, _) = word.as_chunks::<8>();
+    for chunk in chunks {
+        state = (state ^ state >> 29 ^ u64::from_le_bytes(*chunk)).wrapping_mul(ODD);
+    }
+    // Once more from the end: what the chunks have left over, whatever its length.
+    let last = word.last_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    state = (state ^ state >> 31 ^ last).wrapping_mul(ODD);
+    state ^ state >> 32 | 0xff << 56
+}
+
+#[inline]
+fn mix(key: u64) -> u64 {
+    let mixed = (key ^ key >> 32).wrapping_mul(ODD);
+    mixed ^ mixed >> 32
 }
 
 #[cfg(test)]
@@ -295,13 +328,15 @@ mod tests {
         let mut words = Words::default();
         let texts: Vec<String> =
             (0..3_000).map(|n| "abcdefghijklmnopqrstuvwx"[..n % 25].to_owned() + &n.to_string()).collect();
-        let numbers: Vec<u32> = texts.iter().map(|text| words.number(text.as_bytes())).collect();
+        let numbers: Vec<u32> =
+            texts.iter().map(|text| words.number(key(text.as_bytes()), text.as_bytes())).collect();
         assert_eq!(numbers, (0..3_000).collect::<Vec<u32>>());
-        let again: Vec<u32> = texts.iter().map(|text| words.number(text.as_bytes())).collect();
+        let again: Vec<u32> =
+            texts.iter().map(|text| words.number(key(text.as_bytes()), text.as_bytes())).collect();
         assert_eq!(again, numbers);
         let sorted: Vec<&[u8]> = words.sorted().into_iter().map(|number| words.text(number)).collect();
         assert!(sorted.is_sorted());
-        assert!((0..3_000).all(|number| words.count(number) == 2));
+        assert_eq!(sorted.len(), 3_000);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::exact::{Lines, lines};
 use super::plan::{Need, need};
 use super::segment::{Damage, Kind};
-use super::state::{Among, State};
+use super::state::{Among, Sight, State};
 use crate::catalog::Visible;
 use crate::error::Result;
 use crate::files::Files;
@@ -52,9 +52,10 @@ pub(super) fn search(
     files: &dyn Files,
     query: &Query,
     visible: Visible<'_>,
+    sight: &Sight,
 ) -> Result<Sound<Found>> {
     let matcher = Matcher::new(query)?;
-    let among = Among::new(state, query.folder.as_ref(), query.glob.as_deref(), visible)?;
+    let among = Among::new(state, query.folder.as_ref(), query.glob.as_deref(), visible, sight)?;
     let found = match candidates(state, query, &among) {
         Err(damage) => return Ok(Err(damage)),
         Ok(Candidates::All) => {

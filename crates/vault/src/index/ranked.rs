@@ -10,7 +10,7 @@ use super::found::Sound;
 use super::postings::each_line;
 use super::segment::{Kind, Segment};
 use super::snippet::{self, Snippet};
-use super::state::{Among, State};
+use super::state::{Among, Sight, State};
 use super::token::line_tokens;
 use crate::catalog::Visible;
 use crate::error::Result;
@@ -124,14 +124,17 @@ pub(super) fn ranked(
     state: &State,
     files: &dyn Files,
     query: &RankedQuery,
-    visible: Visible<'_>,
+    (visible, sight): (Visible<'_>, &Sight),
     now_ns: i64,
 ) -> Result<Sound<Ranked>> {
     let only = query.only.as_ref();
     let sees =
         |path: &VaultPath| visible.sees(path) && only.is_none_or(|only| only.binary_search(path).is_ok());
     let visible = if only.is_some() { Visible::only(&sees) } else { visible };
-    let among = Among::new(state, query.folder.as_ref(), None, visible)?;
+    // What was picked this time is no part of what is seen every time.
+    let once = Sight::default();
+    let sight = if only.is_some() { &once } else { sight };
+    let among = Among::new(state, query.folder.as_ref(), None, visible, sight)?;
     let mut words = words_of(&query.text);
     let mut corrected = Vec::new();
     let mut scores = Scores::new(state);

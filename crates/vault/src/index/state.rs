@@ -3,7 +3,7 @@
 //! Searches take the state as it is and go on with it, whatever the watcher does meanwhile. Each path is alive in at
 //! most one segment.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use super::bits::Bits;
 use super::segment::{Kind, Segment};
@@ -123,7 +123,7 @@ impl Tally {
 
 /// Which documents a question is about, segment by segment.
 pub(super) struct Among {
-    slots: Vec<Option<Bits>>,
+    slots: Vec<Option<Arc<Bits>>>,
     pub tally: Tally,
 }
 
@@ -134,28 +134,32 @@ impl Among {
         folder: Option<&VaultFolder>,
         glob: Option<&str>,
         visible: Visible<'_>,
+        sight: &Sight,
     ) -> Result<Among> {
-        let folder = folder.filter(|folder| folder.path().is_some());
-        if folder.is_none() && glob.is_none() && visible.is_all() {
-            let mut tally = Tally::default();
-            state.slots.iter().for_each(|slot| tally.join(slot.tally()));
-            return Ok(Among { slots: state.slots.iter().map(|_| None).collect(), tally });
-        }
         let glob = glob.map(Glob::new).transpose()?;
+        let folder = folder.filter(|folder| folder.path().is_some());
         let mut among = Among { slots: Vec::new(), tally: Tally::default() };
         for slot in &state.slots {
-            let mut bits = Bits::new(slot.segment.doc_count());
-            let ask = glob.is_some() || !visible.is_all();
-            for doc in slot.range(folder).filter(|doc| !slot.dead.has(*doc)) {
-                let fits =
-                    |path: &VaultPath| glob.as_ref().is_none_or(|glob| glob.fits(path)) && visible.sees(path);
-                if !ask || slot.paths()[doc as usize].as_ref().is_some_and(fits) {
-                    bits.insert(doc);
-                    let known = slot.segment.doc(doc);
-                    among.tally.add(known.kind, known.words);
-                }
+            let (bits, tally) = match visible.is_all() {
+                true => (None, slot.tally()),
+                false => sight.of(slot, visible),
+            };
+            if folder.is_none() && glob.is_none() {
+                among.tally.join(tally);
+                among.slots.push(bits);
+                continue;
             }
-            among.slots.push(Some(bits));
+            let seen = |doc: &u32| bits.as_ref().map_or(!slot.dead.has(*doc), |bits| bits.has(*doc));
+            let fits = |doc: &u32| match &glob {
+                Some(glob) => slot.paths()[*doc as usize].as_ref().is_some_and(|path| glob.fits(path)),
+                None => true,
+            };
+            let mut picked = Bits::new(slot.segment.doc_count());
+            for doc in slot.range(folder).filter(seen).filter(fits) {
+                picked.insert(doc);
+                among.tally.add_doc(&slot.segment, doc);
+            }
+            among.slots.push(Some(Arc::new(picked)));
         }
         Ok(among)
     }
@@ -170,7 +174,70 @@ impl Among {
     }
 }
 
+/// What one asker sees, remembered from question to question: asking a policy about a hundred thousand paths takes far
+/// longer than a search. For one asker with one set of rules only; when the rules change, start with a new one.
+#[derive(Default)]
+pub struct Sight(Mutex<Vec<Seen>>);
+
+struct Seen {
+    segment: Weak<Segment>,
+    dead: Weak<Bits>,
+    /// What the asker sees of the segment, those that are gone included.
+    visible: Bits,
+    alive: Arc<Bits>,
+    tally: Tally,
+}
+
+impl Sight {
+    /// The documents of a segment that are alive and seen. Only what is new is asked about.
+    fn of(&self, slot: &Slot, visible: Visible<'_>) -> (Option<Arc<Bits>>, Tally) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|seen| seen.segment.strong_count() > 0);
+        let known = all.iter().position(|seen| seen.segment.as_ptr() == Arc::as_ptr(&slot.segment));
+        let at = known.unwrap_or_else(|| {
+            all.push(Seen::new(slot, visible));
+            all.len() - 1
+        });
+        let seen = &mut all[at];
+        if seen.dead.as_ptr() != Arc::as_ptr(&slot.dead) {
+            seen.count(slot);
+        }
+        (Some(Arc::clone(&seen.alive)), seen.tally)
+    }
+}
+
+impl Seen {
+    fn new(slot: &Slot, visible: Visible<'_>) -> Seen {
+        let mut bits = Bits::new(slot.segment.doc_count());
+        for (path, doc) in slot.paths().iter().zip(0..) {
+            if path.as_ref().is_some_and(|path| visible.sees(path)) {
+                bits.insert(doc);
+            }
+        }
+        let (alive, tally) = (Arc::default(), Tally::default());
+        let mut seen =
+            Seen { segment: Arc::downgrade(&slot.segment), dead: Weak::new(), visible: bits, alive, tally };
+        seen.count(slot);
+        seen
+    }
+
+    fn count(&mut self, slot: &Slot) {
+        let (mut alive, mut tally) = (Bits::new(slot.segment.doc_count()), Tally::default());
+        let docs = 0..slot.segment.doc_count();
+        for doc in docs.filter(|doc| self.visible.has(*doc) && !slot.dead.has(*doc)) {
+            alive.insert(doc);
+            tally.add_doc(&slot.segment, doc);
+        }
+        (self.alive, self.tally, self.dead) = (Arc::new(alive), tally, Arc::downgrade(&slot.dead));
+    }
+}
+
 impl Tally {
+    fn add_doc(&mut self, segment: &Segment, doc: u32) {
+        let known = segment.doc(doc);
+        self.add(known.kind, known.words);
+    }
+
     fn join(&mut self, other: Tally) {
         self.text += other.text;
         self.binary += other.binary;

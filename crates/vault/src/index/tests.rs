@@ -131,6 +131,30 @@ fn what_may_not_be_seen_is_nowhere() {
 }
 
 #[test]
+fn a_remembered_sight_follows_the_vault() {
+    let rig = Rig::new(VAULT);
+    let index = rig.open();
+    let asked = std::cell::Cell::new(0);
+    let sees = |path: &VaultPath| {
+        asked.set(asked.get() + 1);
+        !path.as_str().starts_with("x/")
+    };
+    let (visible, sight) = (Visible::only(&sees), Sight::default());
+    let steps =
+        [("a.md", "amber again"), ("x/new.md", "amber hidden"), ("new.md", "amber\namber"), ("a.md", "gone")];
+    for (name, text) in steps {
+        rig.files.write(&path(name), text);
+        index.refresh(&[path(name)]).unwrap();
+        for query in [literal("amber"), Query { glob: Some("*.md".into()), ..literal("a") }] {
+            let expected = rig.scan(&query, visible).unwrap();
+            asked.set(0);
+            assert_eq!(index.search_as(&query, visible, &sight).unwrap(), expected);
+        }
+        assert_eq!(asked.get(), 0, "the second question of a step asks nobody");
+    }
+}
+
+#[test]
 fn pages_make_up_the_whole() {
     let rig = Rig::new("a.md: x\nx\n--- b.md: x\n--- c.md: x\nx\nx");
     let index = rig.open();

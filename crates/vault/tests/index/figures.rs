@@ -9,7 +9,7 @@ use vault::VaultPath;
 use vault::catalog::Visible;
 use vault::disk::Disk;
 use vault::files::{Files, Kind};
-use vault::index::RankedQuery;
+use vault::index::{RankedQuery, Sight};
 use vault::search::Query;
 
 fn cpu() -> Duration {
@@ -113,6 +113,13 @@ fn figures_at_scale() {
     let sees = |path: &VaultPath| !path.as_str().starts_with("Journal/");
     p50("exact rare through a filter", 21, || {
         format!("{}", index.search(&literal("quixotarnel"), Visible::only(&sees)).unwrap().total_matches)
+    });
+    let sight = Sight::default();
+    p50("exact rare through a remembered filter", 21, || {
+        format!(
+            "{}",
+            index.search_as(&literal("quixotarnel"), Visible::only(&sees), &sight).unwrap().total_matches
+        )
     });
     let path = first.unwrap();
     p50("refresh one note", 200, || {
