@@ -12,8 +12,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 use vault::catalog::{Live, Visible};
 use vault::disk::Disk;
 
-use crate::measure::milliseconds;
-use crate::notes::markdown;
+use super::measure::milliseconds;
+use super::notes::markdown;
 
 const ROUNDS: usize = 3;
 

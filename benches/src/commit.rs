@@ -23,8 +23,8 @@ use pipeline::world::World;
 use serde_json::json;
 use vault::{Change, Vault, VaultPath};
 
-use crate::measure::Times;
-use crate::notes::{Random, Work, markdown};
+use super::measure::Times;
+use super::notes::{Random, Work, markdown};
 
 /// Git takes its time; fewer rounds tell enough.
 const GIT_EVERY: usize = 10;
@@ -51,6 +51,22 @@ pub fn bench(vault: &Path, work: &Work, rounds: usize) -> Result<()> {
         }
     }
     ways.report();
+    Ok(())
+}
+
+/// Only the road, nothing beside it: for profilers.
+pub fn only_the_road(vault: &Path, work: &Work, rounds: usize) -> Result<()> {
+    let notes = markdown(vault)?;
+    println!("\nroad: edits in a vault of {} notes, nothing beside them", notes.len());
+    let (road, task, mut times) =
+        road(vault, work, "command", Catalog::Without, "verger: road without a catalog")?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let mut random = Random(7);
+    for round in 0..rounds {
+        let note = &notes[random.below(notes.len())];
+        walk(&runtime, &road, &task, &mut times, note, &format!("- line {round}, added by the bench\n"))?;
+    }
+    println!("  {}", times.line());
     Ok(())
 }
 

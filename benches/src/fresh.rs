@@ -9,8 +9,8 @@ use vault::policy::Scope;
 use vault::watch::Report;
 use vault::{Vault, VaultPath};
 
-use crate::measure::Times;
-use crate::notes::{Random, Work, markdown};
+use super::measure::Times;
+use super::notes::{Random, Work, markdown};
 
 /// Measures and prints.
 pub fn bench(vault: &Path, work: &Work, rounds: usize) -> Result<()> {
@@ -28,7 +28,7 @@ pub fn bench(vault: &Path, work: &Work, rounds: usize) -> Result<()> {
         // Edits of people do not come in step with our own waiting.
         std::thread::sleep(Duration::from_millis(20 + random.below(60) as u64));
         while reports.try_recv().is_ok() {}
-        let times = if round % 2 == 0 { &mut in_place } else { &mut renamed };
+        let times = if round.is_multiple_of(2) { &mut in_place } else { &mut renamed };
         times.push(one_edit(&vault, &root, note, round, &reports)?);
     }
     println!("  {}", in_place.line());
@@ -47,7 +47,7 @@ fn one_edit(
     let mut text = std::fs::read(&place)?;
     text.extend_from_slice(format!("\n#fresh{round}\n").as_bytes());
     let start = Instant::now();
-    if round % 2 == 0 {
+    if round.is_multiple_of(2) {
         std::fs::write(&place, text)?;
     } else {
         let temporary = place.with_extension("tmp");

@@ -1,6 +1,6 @@
 //! How long Verger takes, measured beside the plain way of doing the same, in one loop on one disk.
 //!
-//! `cargo run --release -p verger-benches -- [commit|catalog|fresh|search|all] [--vault DIR] [--work DIR] [--rounds N]`.
+//! `cargo run --release -p verger-benches -- [commit|road|catalog|fresh|search|all] [--vault DIR] [--work DIR] [--rounds N]`.
 //! The vault is only read; what is changed are copies in the work folder, which should lie on a real disk. Without a
 //! vault a small one is made there. Deliberately not here: judgement. `RESULTS.md` says what the numbers mean.
 #![allow(
@@ -22,7 +22,7 @@ use anyhow::{Context as _, Result, bail};
 
 /// What to measure, and on what.
 pub struct Settings {
-    /// `commit`, `catalog`, `fresh`, `search`, `all`, or one of the steps that a bench starts in a process of its own.
+    /// `commit`, `road`, `catalog`, `fresh`, `search`, `all`, or one of the steps that a bench starts in a process of its own.
     what: String,
     /// The vault to measure on.
     vault: Option<PathBuf>,
@@ -50,6 +50,10 @@ pub fn main() -> Result<()> {
         known = true;
         commit::bench(&vault, &work, settings.rounds)?;
     }
+    if settings.what == "road" {
+        known = true;
+        commit::only_the_road(&vault, &work, settings.rounds)?;
+    }
     if wanted("catalog") {
         known = true;
         catalog::bench(&vault)?;
@@ -63,7 +67,7 @@ pub fn main() -> Result<()> {
         search::bench(&vault, &work)?;
     }
     if !known {
-        bail!("`{}` is no bench; there are commit, catalog, fresh, search and all", settings.what);
+        bail!("`{}` is no bench; there are commit, road, catalog, fresh, search and all", settings.what);
     }
     Ok(())
 }

@@ -63,10 +63,10 @@ fn text(number: usize, count: usize, random: &mut Random) -> String {
             text.push_str(&format!("{} [[Note {}]]\n", words.join(" "), random.below(count)));
         }
     }
-    if number % 100 == 0 {
+    if number.is_multiple_of(100) {
         text.push_str(RARE);
     }
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         text.push_str(&format!("\n{COMMON}\n"));
     }
     text

@@ -8,8 +8,8 @@ use vault::Vault;
 use vault::policy::Scope;
 use vault::search::{Pattern, Query};
 
-use crate::measure::Times;
-use crate::notes::{COMMON, RARE, Work, markdown};
+use super::measure::Times;
+use super::notes::{COMMON, RARE, Work, markdown};
 
 const ROUNDS: usize = 15;
 

@@ -52,6 +52,8 @@ fn add_vault(registry: &Registry) {
         .add(vault::GetFrontmatter)
         .add(vault::ListTags)
         .add(vault::SearchByTag)
+        .add(vault::SemanticSearch)
+        .add(vault::SimilarNotes)
         .add(vault::GetLinkedNotes)
         .add(vault::GetVaultStats)
         .add(vault::GetDailyNote)

@@ -8,6 +8,8 @@ pub(crate) mod get_linked_notes;
 mod get_vault_stats;
 mod list_tags;
 mod search_by_tag;
+mod semantic_search;
+mod similar_notes;
 mod vault_health_check;
 
 pub use get_daily_note::GetDailyNote;
@@ -16,4 +18,6 @@ pub use get_linked_notes::GetLinkedNotes;
 pub use get_vault_stats::GetVaultStats;
 pub use list_tags::ListTags;
 pub use search_by_tag::SearchByTag;
+pub use semantic_search::SemanticSearch;
+pub use similar_notes::SimilarNotes;
 pub use vault_health_check::VaultHealthCheck;

@@ -6,7 +6,7 @@
 
 mod cursor;
 mod pattern;
-mod scan;
+pub(crate) mod scan;
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,8 @@ use crate::catalog::threads;
 use crate::error::Result;
 use crate::files::Files;
 use crate::path::{VaultFolder, VaultPath};
-use pattern::Matcher;
-use scan::Scanned;
+pub(crate) use pattern::Matcher;
+pub(crate) use scan::{NOT_TEXT, Scanned};
 
 /// What to look for, and where.
 #[derive(Debug, Clone)]
@@ -99,7 +99,7 @@ pub fn search(files: &dyn Files, paths: &[VaultPath], query: &Query) -> Result<F
     let in_glob = |path: &&VaultPath| glob.as_ref().is_none_or(|glob| glob.fits(path));
     let wanted: BTreeSet<&VaultPath> = paths.iter().filter(in_folder).filter(in_glob).collect();
     let wanted: Vec<&VaultPath> = wanted.into_iter().collect();
-    let mut page = Page { query, found: Found::default() };
+    let mut page = Page::new(query);
     let mut rest = wanted.as_slice();
     let mut wave = 64;
     // Waves, because only the files of this page need their lines cut out; once it is full the rest is only counted.
@@ -115,18 +115,22 @@ pub fn search(files: &dyn Files, paths: &[VaultPath], query: &Query) -> Result<F
 }
 
 /// The page as it fills, file by file in path order.
-struct Page<'a> {
+pub(crate) struct Page<'a> {
     query: &'a Query,
-    found: Found,
+    pub(crate) found: Found,
 }
 
-impl Page<'_> {
+impl<'a> Page<'a> {
+    pub(crate) fn new(query: &'a Query) -> Page<'a> {
+        Page { query, found: Found::default() }
+    }
+
     /// How many matches a file may still have to give, one more to know whether there is a next page.
-    fn keep(&self) -> usize {
+    pub(crate) fn keep(&self) -> usize {
         if self.found.next.is_some() { 0 } else { self.query.limit.max(1) - self.found.matches.len() + 1 }
     }
 
-    fn take(&mut self, path: &VaultPath, scanned: Scanned) {
+    pub(crate) fn take(&mut self, path: &VaultPath, scanned: Scanned) {
         let (count, matches) = match scanned {
             Scanned::Skipped(why) => {
                 self.found.files_skipped.push((path.clone(), why));
@@ -147,6 +151,12 @@ impl Page<'_> {
             }
             self.found.matches.push(found);
         }
+    }
+
+    /// Counts a file that is known to match and has no place on this page.
+    pub(crate) fn count(&mut self, lines: usize) {
+        self.found.files_matched += 1;
+        self.found.total_matches += lines;
     }
 }
 

@@ -7,8 +7,11 @@
 
 pub mod blob;
 pub mod gc;
+pub mod index;
+pub(crate) mod index_map;
 pub mod log;
 pub mod record;
+pub mod vectors;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

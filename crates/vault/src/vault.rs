@@ -9,6 +9,7 @@ use crate::catalog::Live;
 use crate::commit::{self, Commit, Receipt};
 use crate::disk::{Disk, Stage};
 use crate::error::{Error, Result};
+use crate::finder::Finder;
 use crate::path::VaultPath;
 use crate::policy::{IGNORE_FILES, PROTECT_FILES, Rules, Scope};
 use crate::recover;
@@ -23,6 +24,7 @@ pub struct Vault {
     disk: Arc<Disk>,
     store: Mutex<Store>,
     catalog: OnceLock<Arc<Live>>,
+    finder: Arc<Finder>,
     watcher: OnceLock<Watcher>,
     recovered: Vec<(String, Ending)>,
 }
@@ -37,8 +39,10 @@ impl Vault {
         refuse_inside(root, data)?;
         let mut store = Store::open(data)?;
         let recovered = recover_now(&disk, &mut store)?;
+        let disk = Arc::new(disk);
         Ok(Vault {
-            disk: Arc::new(disk),
+            finder: Arc::new(Finder::new(Arc::clone(&disk), data)),
+            disk,
             store: Mutex::new(store),
             catalog: OnceLock::new(),
             watcher: OnceLock::new(),
@@ -89,6 +93,7 @@ impl Vault {
             // The files are right whatever happens here; a catalog that lags is refreshed by the next reader.
             catalog.refresh(&receipt.paths).ok();
         }
+        self.finder.refresh(&receipt.paths);
         Ok(receipt)
     }
 
@@ -104,14 +109,35 @@ impl Vault {
         Ok(self.catalog.get_or_init(|| built))
     }
 
-    /// Keeps the catalog fresh from now on, for programs that stay.
+    /// The index and the vectors. Without a watcher, whatever is open is compared with the disk each time.
+    pub fn finder(&self) -> Result<&Finder> {
+        if self.watcher.get().is_none() {
+            self.finder.refresh_all()?;
+        }
+        Ok(&self.finder)
+    }
+
+    /// Keeps the catalog, the index and the vectors fresh from now on, for programs that stay.
     pub fn watch(&self, report: impl Fn(watch::Report) + Send + 'static) -> Result<()> {
         if self.watcher.get().is_some() {
             return Ok(());
         }
+        let finder = Arc::clone(&self.finder);
+        let report = move |seen: watch::Report| {
+            match &seen {
+                watch::Report::Refreshed(paths) => finder.refresh(paths),
+                // What cannot be compared now is compared again by the next overflow or start.
+                watch::Report::RefreshedAll => {
+                    finder.refresh_all().ok();
+                }
+                watch::Report::Trouble(_) => {}
+            }
+            report(seen);
+        };
         let watcher = Watcher::start(self.disk.root(), Arc::clone(self.catalog()?), report)?;
         self.watcher.set(watcher).ok();
-        self.catalog()?.refresh_all()
+        self.catalog()?.refresh_all()?;
+        self.finder.refresh_all()
     }
 
     /// The audit entries that commits carry, oldest first, of those that took effect.

@@ -8,6 +8,7 @@ use crate::catalog::{Catalog, Live, Lookup, Visible};
 use crate::disk::LARGEST_FILE;
 use crate::error::{Error, Result};
 use crate::files::{Entry, Files, Kind};
+use crate::finder::{FindQuery, NotesFound};
 use crate::health::{self, Finding};
 use crate::path::{VaultFolder, VaultPath};
 use crate::periodic;
@@ -143,8 +144,13 @@ impl<'v> View<'v> {
         Ok(CatalogView { live: self.vault.catalog()?, scope: self.scope })
     }
 
-    /// Exact text search.
+    /// Exact text search: by the index where it is open, by reading the files where it is not. The answer is the same.
     pub fn search(&self, query: &Query) -> Result<Found> {
+        let finder = self.vault.finder()?;
+        if let Some(index) = finder.text_if_open() {
+            let sees = |path: &VaultPath| self.scope.may_read(path);
+            return index.search(query, Visible::only(&sees));
+        }
         let mut paths = Vec::new();
         self.vault.disk().walk_in(&query.folder.clone().unwrap_or_default(), &mut |entry| {
             if entry.kind == Kind::File && self.scope.may_read(&entry.path) {
@@ -152,6 +158,18 @@ impl<'v> View<'v> {
             }
         })?;
         search::search(self.vault.disk(), &paths, query)
+    }
+
+    /// Finds notes by words, by meaning, or by both.
+    pub fn find_notes(&self, query: &FindQuery, now_ns: i64) -> Result<NotesFound> {
+        let sees = |path: &VaultPath| self.scope.may_read(path);
+        self.vault.finder()?.find(query, Visible::only(&sees), now_ns)
+    }
+
+    /// The notes that are most like this one as a whole.
+    pub fn similar_notes(&self, path: &VaultPath, count: usize) -> Result<Vec<(VaultPath, f32)>> {
+        let sees = |path: &VaultPath| self.scope.may_read(path);
+        Ok(self.vault.finder()?.meaning()?.similar_to(path, count, Visible::only(&sees)))
     }
 
     /// The settings of daily and other periodic notes. They are read for the engine, not shown to the agent.

@@ -89,13 +89,20 @@ pub enum Command {
         #[arg(long, short)]
         recursive: bool,
     },
-    /// Find a text in all notes: path:line:text.
+    /// Find notes by their words, the best first; or every line with an exact text.
     #[command(
-        after_help = "Examples:\n  verger search quince\n  verger search --regex '\\d{4}-\\d\\d' --in Journal -C 1\n  verger search todo --glob '*.md'"
+        after_help = "Examples:\n  verger search quince tree          the best notes, with the lines that say why\n  verger search --meaning 'keeping slugs away'\n  verger search -x 'quince tree'      every line with this text: path:line:text\n  verger search --regex '\\d{4}-\\d\\d' --in Journal -C 1\n  verger search todo --glob '*.md'"
     )]
     Search {
-        /// The text; case does not count.
-        pattern: String,
+        /// The words; case does not count.
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// Every line with exactly this text (also with --regex, --glob and -C).
+        #[arg(long, short = 'x')]
+        exact: bool,
+        /// Notes that are about it in other words count too.
+        #[arg(long, conflicts_with_all = ["exact", "regex", "glob", "context"])]
+        meaning: bool,
         /// The pattern is a regular expression.
         #[arg(long, short = 'e')]
         regex: bool,
@@ -106,11 +113,11 @@ pub enum Command {
         #[arg(long = "in", value_name = "FOLDER")]
         folder: Option<String>,
         /// Lines to show before and after each match.
-        #[arg(long, short = 'C', default_value_t = 0, value_name = "LINES")]
-        context: usize,
-        /// Stop after this many matches.
-        #[arg(long, short = 'm', default_value_t = 1000, value_name = "COUNT")]
-        limit: usize,
+        #[arg(long, short = 'C', value_name = "LINES")]
+        context: Option<usize>,
+        /// Stop after this many notes (10 if not said) or matching lines (1000).
+        #[arg(long, short = 'm', value_name = "COUNT")]
+        limit: Option<usize>,
     },
     /// List all tags, or the notes that carry one.
     Tags {

@@ -6,6 +6,7 @@ pub mod find;
 pub mod help;
 pub mod history;
 pub mod init;
+pub mod rank;
 pub mod read;
 pub mod tool;
 pub mod undo;

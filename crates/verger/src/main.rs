@@ -39,14 +39,19 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
-    use command::{audit, check, find, help, history, init, read, tool, undo, write};
+    use command::{audit, check, find, help, history, init, rank, read, tool, undo, write};
     let open = || Door::open(&cli.global, terminal);
     match cli.command {
         Command::Init { path } => init::init(terminal, path.as_deref().or(cli.global.vault.as_deref())),
         Command::Doctor => doctor::doctor(&cli.global, terminal),
         Command::Read { note } => read::read(&open()?, &note),
         Command::Ls { folder, recursive } => read::list(&open()?, folder.as_deref(), recursive),
-        Command::Search { pattern, regex, glob, folder, context, limit } => {
+        Command::Search { words, exact, meaning, regex, glob, folder, context, limit } => {
+            let pattern = words.join(" ");
+            if !(exact || regex || glob.is_some() || context.is_some()) {
+                return rank::search(&open()?, &pattern, meaning, folder.as_deref(), limit.unwrap_or(10));
+            }
+            let (context, limit) = (context.unwrap_or(0), limit.unwrap_or(1_000));
             find::search(&open()?, find::Search { pattern, regex, glob, folder, context, limit })
         }
         Command::Tags { tag } => find::tags(&open()?, tag.as_deref()),

@@ -106,10 +106,12 @@ fn there_is_exactly_one_clippy_toml() {
 }
 
 /// Who may pass the fences of `clippy.toml`, and why. The list is closed: a new line here needs a reason in the commit.
-const THROUGH_THE_FENCE: [(&str, &str); 10] = [
+const THROUGH_THE_FENCE: [(&str, &str); 12] = [
     ("crates/vault/src/store.rs", "the store's own folder"),
     ("crates/vault/src/store/gc.rs", "the store's own files"),
+    ("crates/vault/src/store/index.rs", "the text index's own folder"),
     ("crates/vault/src/store/log.rs", "the store's own file"),
+    ("crates/vault/src/store/vectors.rs", "the saved vectors, a cache"),
     ("crates/pipeline/src/audit.rs", "the audit file"),
     ("crates/pipeline/src/grants.rs", "the grants file"),
     ("crates/pipeline/src/testing.rs", "fixtures of tests"),
@@ -138,6 +140,8 @@ fn raw_system_calls_are_made_in_few_places() {
     let allowed = [
         "crates/vault/src/disk.rs",
         "crates/vault/src/commit.rs",
+        // Maps the files of the text index.
+        "crates/vault/src/store/index_map.rs",
         "crates/pipeline/src/audit.rs",
         "crates/verger/src/doctor.rs",
         "crates/verger/src/terminal.rs",

@@ -17,7 +17,9 @@ use crate::edit::write_file::refuse_formats;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
+    /// The note; a path with its extension, e.g. `F/a.md`.
     target: NoteTarget,
+    /// The text to add.
     content: String,
     /// Add to this part; the note must exist.
     section: Option<SectionInput>,

@@ -14,7 +14,9 @@ use crate::vault::get_linked_notes::{self, Direction};
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
+    /// Path of the note.
     path: Rooted<VaultPath>,
+    /// Which links.
     #[serde(default)]
     direction: Links,
     /// Notes to list in each direction, up to 500.

@@ -14,8 +14,11 @@ use crate::edit::rewrite::Original;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
+    /// What to do.
     operation: FieldOperation,
+    /// The note; a path with its extension, e.g. `F/a.md`.
     target: NoteTarget,
+    /// Name of the field.
     #[schemars(length(min = 1))]
     key: String,
     /// For `set`: any JSON value.

@@ -14,7 +14,9 @@ use crate::edit::rewrite::Original;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
+    /// The note; a path with its extension, e.g. `F/a.md`.
     target: NoteTarget,
+    /// What to do.
     operation: TagOperation,
     /// For `add` and `remove`, without `#`.
     #[serde(default)]

@@ -14,6 +14,7 @@ use crate::edit::place::Destination;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
+    /// What to move.
     path: Rooted<VaultPath>,
     /// New path with its extension, or a folder to move it into (`Archive/`).
     destination: Rooted<Destination>,

@@ -14,6 +14,7 @@ use super::target::find;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
+    /// Path of the note.
     path: Rooted<VaultPath>,
     /// Refuse a missing note; otherwise the address creates it.
     #[serde(default = "yes")]

@@ -15,14 +15,18 @@ use crate::edit::rewrite::Original;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
+    /// The note; a path with its extension, e.g. `F/a.md`.
     target: NoteTarget,
     /// Heading: `Parent::Child` or a unique name; block: id without `^`; frontmatter: key.
     section: SectionInput,
+    /// Where the content goes.
     operation: PatchOperation,
+    /// The text to put there.
     content: String,
     /// `json`: content is a JSON literal, for frontmatter values and table rows.
     #[serde(default)]
     content_type: ContentType,
+    /// Options.
     #[serde(default)]
     patch_options: PatchOptions,
     /// Version that you read; refused if the note changed since.

@@ -16,7 +16,9 @@ use crate::edit::rewrite::Original;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
+    /// The note; a path with its extension, e.g. `F/a.md`.
     target: NoteTarget,
+    /// In order.
     #[schemars(length(min = 1))]
     replacements: Vec<ReplacementInput>,
     /// Version that you read; refused if the note changed since.

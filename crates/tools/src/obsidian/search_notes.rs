@@ -30,6 +30,7 @@ const CURSOR: &str = "after:";
 pub struct Input {
     /// Only `text` is there yet.
     mode: Mode,
+    /// The words, for all modes but `jsonlogic`.
     query: Option<String>,
     /// For mode `jsonlogic`.
     logic: Option<Map<String, Value>>,

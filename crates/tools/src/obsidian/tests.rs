@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use pipeline::Rights;
 use pipeline::approve::Beforehand;
 use pipeline::testing::{Rig, show};
+use pipeline::{Effect, Rights};
 use serde_json::{Value, json};
 
 use crate::table::obsidian;
@@ -66,9 +66,9 @@ fn names_fields_and_defaults_are_those_of_the_original() {
             continue;
         };
         same_fields(name, &tool.schema, &theirs["inputSchema"]);
-        for (part, of) in [("section", "properties"), ("patchOptions", "properties")] {
-            let their_part = &theirs["inputSchema"][of][part];
-            let our_part = object(&tool.schema[of][part]);
+        for part in ["section", "patchOptions"] {
+            let their_part = &theirs["inputSchema"]["properties"][part];
+            let our_part = object(&tool.schema["properties"][part]);
             if their_part.is_object() {
                 same_fields(&format!("{name}.{part}"), our_part, their_part);
             }
@@ -100,12 +100,35 @@ fn kinds(target: &Value) -> Vec<Value> {
 }
 
 #[test]
+fn who_may_only_read_sees_the_tools_that_only_answer() {
+    let names: BTreeSet<String> =
+        obsidian().list(&Rights::read_only()).into_iter().map(|tool| tool.spec.name.to_string()).collect();
+    let expected =
+        ["get_links", "get_note", "history", "list_notes", "list_tags", "open_in_ui", "search_notes"];
+    assert_eq!(names, expected.iter().map(|name| format!("obsidian_{name}")).collect());
+    for tool in obsidian().list(&Rights::all()) {
+        let answers = tool.spec.effect == Effect::Answers;
+        assert_eq!(answers, names.contains(&*tool.spec.name), "{}", tool.spec.name);
+    }
+}
+
+#[test]
+fn every_field_is_described_and_no_other_is_taken() {
+    for tool in obsidian().list(&Rights::all()) {
+        for (field, schema) in tool.schema["properties"].as_object().unwrap() {
+            assert!(schema.get("description").is_some(), "{}.{field}", tool.spec.name);
+        }
+        assert_eq!(tool.schema["additionalProperties"], json!(false), "{}", tool.spec.name);
+    }
+}
+
+#[test]
 fn the_listing_is_short_and_no_tool_is_hidden_in_it() {
     let listing = obsidian().list(&Rights::all());
     let length: usize =
         listing.iter().map(|tool| tool.description.len() + tool.schema.to_string().len()).sum();
     assert!(listing.iter().all(|tool| !tool.spec.deferred && !tool.description.is_empty()));
-    assert!(length < 20_000, "{length} characters in every conversation");
+    assert!(length < 18_000, "{length} characters in every conversation");
 }
 
 const SEEN: &str = "a.md: ---\ntags: [open]\n---\n[[b]] needle #open\n--- b.md: [[a]] needle";
@@ -149,4 +172,103 @@ fn every_answer_is_as_if_hidden_notes_were_not_there() {
         assert!(!seen.contains("stripes"), "{tool} {input}: {seen}");
     }
     assert_eq!(with.bytes("Private/b.md"), b"[[zebra]] savanna");
+}
+
+/// What our answers hold beyond the original's.
+const ADDED: [&str; 3] = ["version", "line", "uri"];
+
+/// Compares a value with a schema of the original: all that is required is there, and nothing else but [`ADDED`].
+fn problems(value: &Value, schema: &Value, at: &str, out: &mut Vec<String>) {
+    if let Some(kinds) = schema["oneOf"].as_array() {
+        let fits = |kind: &&Value| {
+            let constants = kind["properties"].as_object().into_iter().flatten();
+            constants
+                .into_iter()
+                .all(|(name, field)| field.get("const").is_none_or(|only| value[name] == *only))
+        };
+        match kinds.iter().find(fits) {
+            Some(kind) => problems(value, kind, at, out),
+            None => out.push(format!("{at}: none of the kinds")),
+        }
+    } else if let Some(fields) = schema["properties"].as_object() {
+        for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            if value.get(name).is_none() {
+                out.push(format!("{at}.{name} is not there"));
+            }
+        }
+        for (name, value) in value.as_object().into_iter().flatten() {
+            match fields.get(name) {
+                Some(field) => problems(value, field, &format!("{at}.{name}"), out),
+                None if ADDED.contains(&name.as_str()) => {}
+                None => out.push(format!("{at}.{name} is not known")),
+            }
+        }
+    } else if let Some(items) = schema.get("items") {
+        for item in value.as_array().into_iter().flatten() {
+            problems(item, items, &format!("{at}[]"), out);
+        }
+    } else if let Some(kind) = schema["type"].as_str() {
+        let is = match value {
+            Value::String(_) => "string",
+            Value::Number(_) => "number",
+            Value::Bool(_) => "boolean",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+            Value::Null => "null",
+        };
+        if is != kind {
+            out.push(format!("{at} is a {is}"));
+        }
+    }
+}
+
+#[test]
+fn answers_have_the_shape_of_the_originals() {
+    let Some(recorded) = recorded() else {
+        println!("skipped: {RECORDED} is not there");
+        return;
+    };
+    let vault = "a.md: ---\ntags: [x]\nn: 1\n---\n# A\ntext [[b]] ^id\n## B\nmore #y\n--- F/G/b.md: text";
+    let note = |more: Value| {
+        let mut input = json!({"target": {"type": "path", "path": "a.md"}});
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        input
+    };
+    let heading = json!({"type": "heading", "target": "B"});
+    for (tool, input) in [
+        ("get_note", note(json!({"format": "content"}))),
+        ("get_note", note(json!({"format": "full", "includeLinks": true}))),
+        ("get_note", note(json!({"format": "document-map"}))),
+        ("get_note", note(json!({"format": "section", "section": heading}))),
+        ("get_note", note(json!({"format": "section", "section": {"type": "frontmatter", "target": "n"}}))),
+        ("list_notes", json!({"extension": "md", "nameRegex": "", "depth": 1})),
+        ("list_notes", json!({"nameRegex": "^$"})),
+        ("list_tags", json!({"nameRegex": "x"})),
+        ("list_tags", json!({"nameRegex": "none"})),
+        ("search_notes", json!({"mode": "text", "query": "text", "maxMatchesPerHit": 1})),
+        ("search_notes", json!({"mode": "text", "query": "nowhere"})),
+        ("write_note", note(json!({"content": "x", "overwrite": true}))),
+        ("write_note", note(json!({"content": "x", "section": heading}))),
+        ("append_to_note", note(json!({"content": "x"}))),
+        ("append_to_note", note(json!({"content": "x", "section": heading}))),
+        ("patch_note", note(json!({"content": "x", "section": heading, "operation": "prepend"}))),
+        ("replace_in_note", note(json!({"replacements": [{"search": "text", "replace": "word"}]}))),
+        ("replace_in_note", note(json!({"replacements": [{"search": "nowhere", "replace": "word"}]}))),
+        ("manage_frontmatter", note(json!({"operation": "get", "key": "n"}))),
+        ("manage_frontmatter", note(json!({"operation": "set", "key": "n", "value": [2]}))),
+        ("manage_frontmatter", note(json!({"operation": "delete", "key": "none"}))),
+        ("manage_tags", note(json!({"operation": "list"}))),
+        ("manage_tags", note(json!({"operation": "add", "tags": ["z"]}))),
+        ("manage_tags", note(json!({"operation": "remove", "tags": ["z"]}))),
+        ("delete_note", note(json!({}))),
+        ("open_in_ui", json!({"path": "a.md"})),
+    ] {
+        let name = format!("obsidian_{tool}");
+        let outcome = Rig::new(vault, obsidian()).call(&name, input.clone(), &Beforehand);
+        let data = &outcome.output().unwrap_or_else(|| panic!("{name} {input}: {}", show(&outcome))).data;
+        let schema = recorded.iter().find(|tool| tool["name"] == *name).map(|tool| &tool["outputSchema"]);
+        let mut found = Vec::new();
+        problems(data, schema.unwrap(), &name, &mut found);
+        assert!(found.is_empty(), "{input}: {found:?} in {data}");
+    }
 }

@@ -17,7 +17,9 @@ use crate::edit::write_file::refuse_formats;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
+    /// The note; a path with its extension, e.g. `F/a.md`.
     target: NoteTarget,
+    /// The new text.
     content: String,
     /// Replace only this part: its heading, id or key stays.
     section: Option<SectionInput>,

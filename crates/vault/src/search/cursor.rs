@@ -19,6 +19,11 @@ impl Cursor {
         Cursor { path: last.path.clone(), line: last.line }
     }
 
+    /// The file in which the page ended.
+    pub(crate) fn path(&self) -> &VaultPath {
+        &self.path
+    }
+
     /// The first line of a file that lies behind the place; nothing if none can.
     pub(super) fn first_line(&self, path: &VaultPath) -> Option<usize> {
         match path.cmp(&self.path) {

@@ -30,14 +30,14 @@ pub enum Case {
 }
 
 /// A compiled pattern.
-pub(super) struct Matcher {
-    pub(super) regex: Regex,
+pub(crate) struct Matcher {
+    pub(crate) regex: Regex,
     /// Whether a match in a line is also found by searching the whole text at once.
-    pub(super) whole_text: bool,
+    pub(crate) whole_text: bool,
 }
 
 impl Matcher {
-    pub(super) fn new(query: &Query) -> Result<Matcher> {
+    pub(crate) fn new(query: &Query) -> Result<Matcher> {
         let pattern = match &query.pattern {
             Pattern::Literal(text) => regex::escape(text),
             Pattern::Regex(text) => {

@@ -14,12 +14,14 @@ use crate::path::VaultPath;
 
 /// Characters shown of one line at most.
 const LONGEST_LINE: usize = 400;
+/// Why a file with NUL bytes is not searched.
+pub(crate) const NOT_TEXT: &str = "it is not text (it holds NUL bytes)";
 /// How often a match across several lines may turn out to be none before we go on line by line. Without this bound
 /// a pattern like `a[^b]*b` would read the same text again from every line.
 const CROSSINGS: usize = 8;
 
 /// What came of one file.
-pub(super) enum Scanned {
+pub(crate) enum Scanned {
     /// Read to the end: how many lines match, and the first of them that belong to the page.
     Read { count: usize, matches: Vec<Match> },
     /// Not searched, and why.
@@ -58,14 +60,21 @@ fn claim<'a>(next: &AtomicUsize, paths: &[&'a VaultPath]) -> Option<(usize, &'a 
     paths.get(at).map(|path| (at, *path))
 }
 
-fn scan(files: &dyn Files, path: &VaultPath, matcher: &Matcher, query: &Query, keep: usize) -> Scanned {
+/// Scans one file; at most `keep` of its lines are cut out.
+pub(crate) fn scan(
+    files: &dyn Files,
+    path: &VaultPath,
+    matcher: &Matcher,
+    query: &Query,
+    keep: usize,
+) -> Scanned {
     let bytes = match files.read(path) {
         Ok(bytes) => bytes,
         Err(Error::Missing { .. }) => return Scanned::Skipped("it is not there any more".to_owned()),
         Err(error) => return Scanned::Skipped(error.to_string()),
     };
     if memchr(0, &bytes).is_some() {
-        return Scanned::Skipped("it is not text (it holds NUL bytes)".to_owned());
+        return Scanned::Skipped(NOT_TEXT.to_owned());
     }
     let first_line = query.after.as_ref().map_or(Some(1), |cursor| cursor.first_line(path));
     let mut lines = Lines::new(&bytes);

@@ -62,18 +62,18 @@ fn a_listing_that_is_longer_than_one_answer_is_whole() {
 #[test]
 fn search_shows_path_line_and_text() {
     let rig = Rig::tour();
-    let found = rig.ok(&["search", "QUINCE TREE", "--in", "Garden"]);
+    let found = rig.ok(&["search", "-x", "QUINCE TREE", "--in", "Garden"]);
     assert!(found.contains("Garden/The quince tree.md:6:# The quince tree\n"), "{found}");
-    assert!(!rig.ok(&["search", "qu.nce"]).contains("quince"), "literal unless asked otherwise");
+    assert!(!rig.ok(&["search", "-x", "qu.nce"]).contains("quince"), "literal unless asked otherwise");
     assert!(rig.ok(&["search", "-e", "^# The qu.nce"]).starts_with("Garden/The quince tree.md:6:"));
     let around = rig.ok(&["search", "# The quince tree", "-C", "1", "--glob", "*.md"]);
     assert!(around.starts_with("Garden/The quince tree.md-5----\nGarden/The quince tree.md:6:"), "{around}");
-    let json = rig.json(&["search", "quince"]);
+    let json = rig.json(&["search", "-x", "quince"]);
     assert!(json["data"]["total_matches"].as_u64().unwrap() >= 9);
-    assert_eq!(rig.ok(&["search", "no such words anywhere"]), "");
+    assert_eq!(rig.ok(&["search", "-x", "no such words anywhere"]), "");
     rig.write("Many.md", &"needle\n".repeat(900));
-    assert_eq!(rig.ok(&["search", "needle"]).lines().count(), 900, "more than one page");
-    assert_eq!(rig.ok(&["search", "needle", "-m", "3"]).lines().count(), 3);
+    assert_eq!(rig.ok(&["search", "-x", "needle"]).lines().count(), 900, "more than one page");
+    assert_eq!(rig.ok(&["search", "-x", "needle", "-m", "3"]).lines().count(), 3);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn what_the_ignore_file_hides_is_nowhere() {
     let line = secret.lines().find(|line| line.len() > 20).unwrap();
     assert_eq!(rig.run(&["read", "Private/Presents.md"]).code, 1);
     assert_eq!(rig.run(&["read", "Presents"]).code, 1);
-    assert_eq!(rig.ok(&["search", line]), "");
+    assert_eq!(rig.ok(&["search", "-x", line]), "");
     assert!(!rig.ok(&["ls", "-r"]).contains("Presents"));
 }
 
@@ -142,4 +142,23 @@ fn limits_and_the_environment_narrow_what_is_seen() {
     let said = limited(&["ls"], "OBSIDIAN_READ_ONLY", "maybe");
     assert_eq!(said.code, 2);
     assert!(said.err.contains("hint: set it to `true` or `false`"), "{said:?}");
+}
+
+#[test]
+fn search_shows_the_best_notes_with_the_lines_that_say_why() {
+    let rig = Rig::tour();
+    let found = rig.ok(&["search", "quince", "tree"]);
+    assert!(found.starts_with("Garden/The quince tree.md  The quince tree\n"), "{found}");
+    assert!(found.contains("  6: # The quince tree\n"), "{found}");
+    let typo = rig.run(&["search", "quinse"]);
+    assert!(typo.out.contains("quince") && typo.err.contains("nobody wrote \"quinse\""), "{typo:?}");
+    let other_words = rig.ok(&["search", "--meaning", "keeping pests off the lettuce", "-m", "5"]);
+    assert!(other_words.contains("Slugs.md"), "{other_words}");
+    let json = rig.json(&["search", "heron"]);
+    assert!(json["data"]["notes"].as_array().unwrap().len() >= 2, "{json}");
+    let nothing = rig.run(&["search", "zzyxwv"]);
+    assert!(nothing.out.is_empty() && nothing.err.contains("--meaning"), "{nothing:?}");
+    // What is changed outside is found by the next search.
+    rig.write("Fresh.md", "# Fresh\nA brontosaurus came by.\n");
+    assert!(rig.ok(&["search", "brontosaurus"]).starts_with("Fresh.md"));
 }

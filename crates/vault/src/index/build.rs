@@ -1,0 +1,84 @@
+//! Builds the whole index from the notes: batches on all cores, then one merge.
+
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::batch::{self, Batch, MOST_DOCS};
+use super::bits::Bits;
+use super::segment::Segment;
+use super::{Progress, TextIndex, cannot};
+use crate::catalog::threads;
+use crate::error::Result;
+use crate::files::{Entry, Files, Kind};
+
+/// Text that is indexed together: enough that a word is written down a few times only, little enough for memory.
+const BATCH: u64 = 8 << 20;
+
+impl TextIndex {
+    /// All files of the vault, indexed, in path order. Not in the state yet.
+    pub(super) fn index_all(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Vec<Segment>> {
+        let mut entries = Vec::new();
+        self.files.walk(&mut |entry| {
+            if entry.kind == Kind::File {
+                entries.push(entry);
+            }
+        })?;
+        index(&*self.files, entries, progress).map_err(cannot)
+    }
+}
+
+/// Indexes files on all cores; the segments are in path order.
+pub(super) fn index(
+    files: &dyn Files,
+    mut entries: Vec<Entry>,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> io::Result<Vec<Segment>> {
+    entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    entries.dedup_by(|a, b| a.path == b.path);
+    let batches = batches(&entries);
+    let results: Mutex<Vec<Option<io::Result<Segment>>>> = Mutex::new(batches.iter().map(|_| None).collect());
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || {
+        let mut scratch = Batch::default();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(batch) = batches.get(at) else { return };
+            let segment = batch::index(files, batch, &mut scratch);
+            let done = done.fetch_add(batch.len(), Ordering::Relaxed) + batch.len();
+            progress(Progress { done, total: entries.len() });
+            results.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(segment);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads().min(batches.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let lost = || Err(io::Error::other("indexing was interrupted"));
+    results.into_iter().map(|result| result.unwrap_or_else(lost)).collect()
+}
+
+fn batches(entries: &[Entry]) -> Vec<&[Entry]> {
+    let mut out = Vec::new();
+    let (mut start, mut size) = (0, 0);
+    for (at, entry) in entries.iter().enumerate() {
+        if at > start && (size + entry.stat.size > BATCH || at - start == MOST_DOCS) {
+            out.push(&entries[start..at]);
+            (start, size) = (at, 0);
+        }
+        size += entry.stat.size.min(batch::LARGEST_TEXT);
+    }
+    if start < entries.len() {
+        out.push(&entries[start..]);
+    }
+    out
+}
+
+/// No document of a fresh segment is gone.
+pub(super) fn none_dead(segment: &Segment) -> Bits {
+    Bits::new(segment.doc_count())
+}

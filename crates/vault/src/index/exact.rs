@@ -1,0 +1,284 @@
+//! In which lines a text stands, by the index alone.
+//!
+//! A text inside one word: all terms that contain it. A text across words: a term that ends with its first piece, the
+//! middle pieces, a term that starts with its last, side by side in one line. Both are exact, because tokens spell their
+//! line; where they are not (a space at the end could be any of two things) or where reading a few files costs less than
+//! reading long lists, the answer says that it must be looked at.
+
+use super::plan::Need;
+use super::postings::{Place, each_line, each_place};
+use super::segment::{Damage, Segment};
+use super::token::line_tokens;
+
+/// Lines of a segment that match or may match.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Lines {
+    /// Any may.
+    All,
+    /// These, in order: the document in the upper half, the line in the lower.
+    These {
+        /// Document and line.
+        keys: Vec<u64>,
+        /// Whether each of them is known to match, without looking.
+        exact: bool,
+    },
+}
+
+/// Reading a file costs about as much as reading so many places of a list.
+const PLACES_PER_FILE: u64 = 2_000;
+
+/// The lines that fulfil a condition.
+pub(super) fn lines(segment: &Segment, need: &Need, whole_word: bool) -> Result<Lines, Damage> {
+    match need {
+        Need::All => Ok(Lines::All),
+        Need::Nothing => Ok(Lines::These { keys: Vec::new(), exact: true }),
+        Need::Text(text) => with_text(segment, text, whole_word),
+        Need::And(needs) => all_of(segment, needs),
+        Need::Or(needs) => one_of(segment, needs),
+    }
+}
+
+fn all_of(segment: &Segment, needs: &[Need]) -> Result<Lines, Damage> {
+    let mut found = Lines::All;
+    for need in needs {
+        found = match (found, lines(segment, need, false)?) {
+            (Lines::All, other) | (other, Lines::All) => other,
+            (Lines::These { keys: a, .. }, Lines::These { keys: b, .. }) => {
+                Lines::These { keys: common(&a, &b), exact: false }
+            }
+        };
+        if matches!(&found, Lines::These { keys, .. } if keys.is_empty()) {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+fn one_of(segment: &Segment, needs: &[Need]) -> Result<Lines, Damage> {
+    let mut all = Vec::new();
+    for need in needs {
+        match lines(segment, need, false)? {
+            Lines::All => return Ok(Lines::All),
+            Lines::These { keys, .. } => all.extend(keys),
+        }
+    }
+    all.sort();
+    all.dedup();
+    Ok(Lines::These { keys: all, exact: false })
+}
+
+fn common(a: &[u64], b: &[u64]) -> Vec<u64> {
+    let (mut at, mut out) = (0, Vec::new());
+    for key in a {
+        while b.get(at).is_some_and(|other| other < key) {
+            at += 1;
+        }
+        if b.get(at) == Some(key) {
+            out.push(*key);
+        }
+    }
+    out
+}
+
+/// A piece of the text and the terms that could hold it.
+struct Piece {
+    /// How many tokens behind the first.
+    at: u32,
+    terms: Vec<u32>,
+    occurrences: u64,
+}
+
+struct Needle {
+    pieces: Vec<(Vec<u8>, bool)>,
+    open_start: bool,
+    open_end: bool,
+    exact: bool,
+}
+
+/// Cuts a text into pieces, and drops spaces at its ends: such a space is a token here and none there.
+fn needle(text: &str) -> Needle {
+    let mut pieces = Vec::new();
+    line_tokens(text.as_bytes(), &mut Vec::new(), |text, _, word, _| pieces.push((text.to_vec(), word)));
+    let is_space = |piece: Option<&(Vec<u8>, bool)>| piece.is_some_and(|(text, _)| text == b" ");
+    let open_end = !is_space(pieces.last());
+    if !open_end {
+        pieces.pop();
+    }
+    let open_start = !is_space(pieces.first());
+    if !open_start {
+        pieces.remove(0);
+    }
+    Needle { pieces, open_start, open_end, exact: open_start && open_end }
+}
+
+fn with_text(segment: &Segment, text: &str, whole_word: bool) -> Result<Lines, Damage> {
+    let Needle { pieces, open_start, open_end, mut exact } = needle(text);
+    let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return Ok(Lines::All) };
+    // Whether a word ends where the text ends is known only if a word is there.
+    exact &= !whole_word || (first.1 && last.1);
+    // Characters that a line is cut at, or that the scanner strips.
+    exact &= !text.contains('\r');
+    let last_at = pieces.len() - 1;
+    let mut found: Vec<Piece> = Vec::with_capacity(pieces.len());
+    for (at, (text, word)) in pieces.iter().enumerate() {
+        let open_start = at == 0 && open_start && !(whole_word && *word);
+        let open_end = at == last_at && open_end && !(whole_word && *word);
+        let terms: Vec<u32> = match (open_start, open_end) {
+            (true, true) => segment.containing(text),
+            (true, false) => segment.ending(text),
+            (false, true) => segment.starting(text).collect(),
+            (false, false) => segment.find_term(text).into_iter().collect(),
+        };
+        let occurrences = terms.iter().map(|term| u64::from(segment.term(*term).occurrences)).sum();
+        if terms.is_empty() {
+            return Ok(Lines::These { keys: Vec::new(), exact: true });
+        }
+        found.push(Piece { at: at as u32, terms, occurrences });
+    }
+    found.sort_by_key(|piece| piece.occurrences);
+    let keys = match found.as_slice() {
+        [piece] => piece_lines(segment, piece)?,
+        pieces => side_by_side(segment, pieces, &mut exact)?,
+    };
+    Ok(Lines::These { keys, exact })
+}
+
+fn piece_lines(segment: &Segment, piece: &Piece) -> Result<Vec<u64>, Damage> {
+    let mut runs = Runs::default();
+    for term in &piece.terms {
+        let mut run = runs.start(segment.term(*term).occurrences as usize);
+        let mut before = 0;
+        each_line(segment.lines(*term)?, |doc, line, _| {
+            let key = u64::from(doc) << 32 | u64::from(line);
+            if line > 0 && key != before {
+                run.push(key);
+            }
+            before = key;
+        });
+        runs.end(run);
+    }
+    Ok(runs.join())
+}
+
+/// The lines in which the pieces follow each other; the rarest first.
+fn side_by_side(segment: &Segment, pieces: &[Piece], exact: &mut bool) -> Result<Vec<u64>, Damage> {
+    let mut starts: Option<Vec<Place>> = None;
+    for piece in pieces {
+        let docs = starts.as_ref().map(|starts| starts.chunk_by(|a, b| a.doc == b.doc).count() as u64);
+        if docs.is_some_and(|docs| piece.occurrences > PLACES_PER_FILE * docs + 1_000) {
+            *exact = false;
+            break;
+        }
+        let places = piece_places(segment, piece, starts.as_deref())?;
+        let both = match starts {
+            None => places,
+            Some(starts) => common_places(&starts, &places),
+        };
+        if both.is_empty() {
+            *exact = true;
+            return Ok(Vec::new());
+        }
+        starts = Some(both);
+    }
+    let mut keys: Vec<u64> =
+        starts.unwrap_or_default().iter().map(|at| u64::from(at.doc) << 32 | u64::from(at.line)).collect();
+    keys.dedup();
+    Ok(keys)
+}
+
+/// Where the text would start for the piece to stand where it does; only in documents of `among`.
+fn piece_places(segment: &Segment, piece: &Piece, among: Option<&[Place]>) -> Result<Vec<Place>, Damage> {
+    let mut runs = Runs::default();
+    for term in &piece.terms {
+        let (lines, places) = segment.postings(*term)?;
+        let mut run = runs.start(0);
+        let mut rest = among.unwrap_or_default();
+        each_place(lines, places, |place| {
+            if place.line == 0 || place.place < piece.at {
+                return;
+            }
+            if among.is_some() {
+                while rest.first().is_some_and(|first| first.doc < place.doc) {
+                    rest = &rest[1..];
+                }
+                if rest.first().is_none_or(|first| first.doc != place.doc) {
+                    return;
+                }
+            }
+            run.push(Place { place: place.place - piece.at, ..place });
+        });
+        runs.end(run);
+    }
+    Ok(runs.join())
+}
+
+fn common_places(a: &[Place], b: &[Place]) -> Vec<Place> {
+    let (mut at, mut out) = (0, Vec::new());
+    for place in a {
+        while b.get(at).is_some_and(|other| other < place) {
+            at += 1;
+        }
+        if b.get(at) == Some(place) {
+            out.push(*place);
+        }
+    }
+    out
+}
+
+/// Sorted lists on their way into one. Most of a thousand words that contain a text are rare, and a few are not: the short
+/// lists are sorted together, the long ones only merged.
+struct Runs<T> {
+    short: Vec<T>,
+    long: Vec<Vec<T>>,
+}
+
+impl<T> Default for Runs<T> {
+    fn default() -> Runs<T> {
+        Runs { short: Vec::new(), long: Vec::new() }
+    }
+}
+
+impl<T: Ord + Copy> Runs<T> {
+    const SHORT: usize = 2_048;
+
+    fn start(&self, length: usize) -> Vec<T> {
+        Vec::with_capacity(length)
+    }
+
+    fn end(&mut self, run: Vec<T>) {
+        match run.len() < Self::SHORT {
+            true => self.short.extend(run),
+            false => self.long.push(run),
+        }
+    }
+
+    /// All of them in order, each value once.
+    fn join(mut self) -> Vec<T> {
+        self.short.sort_unstable();
+        self.short.dedup();
+        self.long.push(self.short);
+        while self.long.len() > 1 {
+            self.long.sort_by_key(|run| std::cmp::Reverse(run.len()));
+            if let (Some(a), Some(b)) = (self.long.pop(), self.long.pop()) {
+                self.long.push(merged(&a, &b));
+            }
+        }
+        self.long.pop().unwrap_or_default()
+    }
+}
+
+fn merged<T: Ord + Copy>(a: &[T], b: &[T]) -> Vec<T> {
+    if a.is_empty() {
+        return b.to_vec();
+    }
+    let (mut i, mut j) = (0, 0);
+    let mut out = Vec::with_capacity(a.len() + b.len());
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        out.push(*x.min(y));
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+    }
+    out.extend(&a[i..]);
+    out.extend(&b[j..]);
+    out
+}

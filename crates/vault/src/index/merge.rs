@@ -1,0 +1,162 @@
+//! Makes one segment of several, without the documents that are gone. Nothing is read again: entries are copied.
+//!
+//! The batches of a first build lie one behind the other, so their lists are joined as they are; pieces of a life of
+//! edits interleave and are taken document by document.
+
+use std::io::{self, Write};
+
+use super::bits::Bits;
+use super::postings::{Entries, put_head, take_head};
+use super::segment::Segment;
+use super::writer::{TermEntry, Writer};
+
+/// A segment and which of its documents are gone.
+pub(super) struct Part<'a> {
+    pub segment: &'a Segment,
+    pub dead: &'a Bits,
+}
+
+/// Where the documents of one part go.
+struct Moved {
+    /// The new number of each document, `GONE` for none.
+    numbers: Vec<u32>,
+    /// The distance, if it is the same for all and none is gone.
+    shift: Option<u32>,
+}
+
+const GONE: u32 = u32::MAX;
+
+/// Writes everything alive in `parts` into `writer`.
+pub(super) fn merge<W: Write>(parts: &[Part<'_>], mut writer: Writer<W>) -> io::Result<W> {
+    let moved = number_docs(parts, &mut writer)?;
+    // With one distance each, and each part wholly behind the one before, lists can be joined as they are.
+    let in_order = moved.windows(2).all(|pair| match (pair[0].shift, pair[1].shift) {
+        (Some(a), Some(b)) => a as usize + pair[0].numbers.len() <= b as usize || pair[0].numbers.is_empty(),
+        _ => false,
+    }) && moved.first().is_none_or(|first| first.shift.is_some());
+    let mut cursors = vec![0u32; parts.len()];
+    let mut out = List::default();
+    loop {
+        let heads = parts.iter().zip(&cursors);
+        let heads = heads.map(|(part, at)| (*at < part.segment.term_count()).then(|| part.segment.text(*at)));
+        let heads: Vec<Option<&[u8]>> = heads.collect();
+        let Some(text) = heads.iter().flatten().min().copied() else { break };
+        let with: Vec<usize> = (0..parts.len()).filter(|at| heads[*at] == Some(text)).collect();
+        out.clear();
+        match in_order {
+            true => out.join(parts, &cursors, &moved, &with)?,
+            false => out.interleave(parts, &cursors, &moved, &with)?,
+        }
+        if out.docs > 0 {
+            writer.term(&out.entry(text))?;
+        }
+        with.into_iter().for_each(|at| cursors[at] += 1);
+    }
+    writer.finish()
+}
+
+fn number_docs<W: Write>(parts: &[Part<'_>], writer: &mut Writer<W>) -> io::Result<Vec<Moved>> {
+    let mut moved: Vec<Moved> = parts
+        .iter()
+        .map(|part| Moved { numbers: vec![GONE; part.segment.doc_count() as usize], shift: None })
+        .collect();
+    let mut alive: Vec<(&str, usize, u32)> = Vec::new();
+    for (at, part) in parts.iter().enumerate() {
+        let docs = (0..part.segment.doc_count()).filter(|doc| !part.dead.has(*doc));
+        alive.extend(docs.map(|doc| (part.segment.path(doc), at, doc)));
+    }
+    // Each part is sorted, so this only merges runs.
+    alive.sort();
+    for (number, (path, at, doc)) in alive.into_iter().enumerate() {
+        let known = parts[at].segment.doc(doc);
+        writer.doc(path, known.kind, known.words, known.stat)?;
+        moved[at].numbers[doc as usize] = number as u32;
+    }
+    for one in &mut moved {
+        let first = one.numbers.first().copied().unwrap_or(0);
+        let steady = |(at, number): (usize, &u32)| *number != GONE && *number as usize == first as usize + at;
+        one.shift = one.numbers.iter().enumerate().all(steady).then_some(first);
+    }
+    Ok(moved)
+}
+
+/// One term's streams as they are put together.
+#[derive(Default)]
+struct List {
+    lines: Vec<u8>,
+    places: Vec<u8>,
+    docs: u32,
+    occurrences: u32,
+    last: u32,
+}
+
+impl List {
+    fn clear(&mut self) {
+        self.lines.clear();
+        self.places.clear();
+        (self.docs, self.occurrences, self.last) = (0, 0, 0);
+    }
+
+    fn entry<'a>(&'a self, text: &'a [u8]) -> TermEntry<'a> {
+        TermEntry {
+            text,
+            docs: self.docs,
+            occurrences: self.occurrences,
+            last_doc: self.last,
+            lines: &self.lines,
+            places: &self.places,
+        }
+    }
+
+    fn join(
+        &mut self,
+        parts: &[Part<'_>],
+        cursors: &[u32],
+        moved: &[Moved],
+        with: &[usize],
+    ) -> io::Result<()> {
+        for at in with {
+            let segment = parts[*at].segment;
+            let (mut lines, places) = segment.postings(cursors[*at]).map_err(io::Error::other)?;
+            let term = segment.term(cursors[*at]);
+            let shift = moved[*at].shift.unwrap_or(0);
+            let (first, times) = take_head(&mut lines, 0);
+            put_head(&mut self.lines, (first + shift).saturating_sub(self.last), times);
+            self.lines.extend(lines);
+            self.places.extend(places);
+            self.docs += term.docs;
+            self.occurrences = self.occurrences.saturating_add(term.occurrences);
+            self.last = term.last_doc + shift;
+        }
+        Ok(())
+    }
+
+    fn interleave(
+        &mut self,
+        parts: &[Part<'_>],
+        cursors: &[u32],
+        moved: &[Moved],
+        with: &[usize],
+    ) -> io::Result<()> {
+        let mut sources = Vec::with_capacity(with.len());
+        for at in with {
+            let (lines, places) = parts[*at].segment.postings(cursors[*at]).map_err(io::Error::other)?;
+            let numbers = &moved[*at].numbers;
+            let number = move |doc: u32| numbers.get(doc as usize).copied().unwrap_or(GONE);
+            let alive = Entries::new(lines, places).map(move |entry| (number(entry.doc), entry));
+            sources.push(alive.filter(|(number, _)| *number != GONE).peekable());
+        }
+        loop {
+            let heads = sources.iter_mut().enumerate();
+            let heads = heads.filter_map(|(at, source)| source.peek().map(|(number, _)| (*number, at)));
+            let Some((_, at)) = heads.min() else { return Ok(()) };
+            let Some((number, entry)) = sources[at].next() else { return Ok(()) };
+            put_head(&mut self.lines, number - self.last, entry.times);
+            self.lines.extend(entry.lines);
+            self.places.extend(entry.places);
+            self.docs += 1;
+            self.occurrences = self.occurrences.saturating_add(entry.times);
+            self.last = number;
+        }
+    }
+}

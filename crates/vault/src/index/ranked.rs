@@ -1,0 +1,368 @@
+//! Ranks notes by how well they fit some words: BM25 over title, aliases, headings, tags and body.
+//!
+//! Called for `verger search` and by the fusion with meaning. The last word may be unfinished, a word that nobody wrote
+//! is taken for one that differs in a letter or two, and young notes may count more. Everything that is counted here
+//! (in how many notes a word stands, how long notes are) is counted over what the asker sees, so that the order tells
+//! nothing about the rest.
+
+use super::field::Field;
+use super::found::Sound;
+use super::postings::each_line;
+use super::segment::{Kind, Segment};
+use super::snippet::{self, Snippet};
+use super::state::{Among, State};
+use super::token::line_tokens;
+use crate::catalog::Visible;
+use crate::error::Result;
+use crate::files::Files;
+use crate::path::{VaultFolder, VaultPath};
+
+/// What to rank for. Filters beyond the folder (tags, dates) belong into `visible`'s place: see [`RankedQuery::only`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankedQuery {
+    /// The words.
+    pub text: String,
+    /// Only files in this folder, at any depth.
+    pub folder: Option<VaultFolder>,
+    /// Only these files, in path order: what a tag, a date or any other query has picked. The words are weighed as if
+    /// there were no others.
+    pub only: Option<Vec<VaultPath>>,
+    /// How many hits to return.
+    pub limit: usize,
+    /// Whether young notes count more.
+    pub recency: Option<Recency>,
+}
+
+/// How much the age of a note counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Recency {
+    /// The days after which the bonus is half of what it was.
+    pub half_life_days: f32,
+    /// The bonus of a note changed just now; 1 doubles its score.
+    pub bonus: f32,
+}
+
+impl RankedQuery {
+    /// Words in all notes, ten hits.
+    pub fn new(text: &str) -> RankedQuery {
+        RankedQuery { text: text.to_owned(), folder: None, only: None, limit: 10, recency: None }
+    }
+}
+
+/// The best notes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Ranked {
+    /// The best first; of equals the one with the smaller path.
+    pub hits: Vec<Hit>,
+    /// Notes that hold at least one of the words.
+    pub total: usize,
+    /// Words that nobody wrote, with those that were looked for instead.
+    pub corrected: Vec<(String, Vec<String>)>,
+}
+
+/// A note that fits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// The note.
+    pub path: VaultPath,
+    /// How well it fits; comparable within one answer only.
+    pub score: f32,
+    /// Its first heading of level 1, or its name.
+    pub title: String,
+    /// The lines that say most about why.
+    pub snippets: Vec<Snippet>,
+}
+
+const K1: f32 = 1.2;
+const B: f32 = 0.6;
+/// Words of a query that are looked at.
+const MOST_WORDS: usize = 32;
+/// An unfinished word has at least so many letters.
+const SHORTEST_PREFIX: usize = 3;
+
+/// A word of the query and what counts as it.
+pub(super) struct Word {
+    pub text: Vec<u8>,
+    pub is_last: bool,
+    /// Other words that stand in for one that nobody wrote.
+    pub instead: Vec<Vec<u8>>,
+}
+
+impl Word {
+    /// Whether a folded word of a text counts as this one.
+    pub fn fits(&self, word: &[u8]) -> bool {
+        word == self.text
+            || (self.is_last && self.text.len() >= SHORTEST_PREFIX && word.starts_with(&self.text))
+            || (has_no_spaces(&self.text) && memchr::memmem::find(word, &self.text).is_some())
+            || self.instead.iter().any(|instead| instead == word)
+    }
+
+    /// The terms of a segment that count, and how much.
+    fn terms(&self, segment: &Segment) -> Vec<(u32, f32)> {
+        let mut out: Vec<(u32, f32)> =
+            segment.find_term(&self.text).map(|term| (term, 1.0)).into_iter().collect();
+        let exact = out.first().map(|(term, _)| *term);
+        if has_no_spaces(&self.text) {
+            let others = segment.containing(&self.text).into_iter().filter(|term| Some(*term) != exact);
+            out.extend(others.map(|term| (term, 0.8)));
+        } else if self.is_last && self.text.len() >= SHORTEST_PREFIX {
+            let others = segment.starting(&self.text).filter(|term| Some(*term) != exact);
+            out.extend(others.map(|term| (term, 0.5)));
+        }
+        out.extend(self.instead.iter().filter_map(|text| segment.find_term(text)).map(|term| (term, 0.5)));
+        out
+    }
+}
+
+/// Scripts without spaces between words: a run of letters is many words, so a query is looked for inside.
+fn has_no_spaces(text: &[u8]) -> bool {
+    let wide = |letter: char| matches!(letter, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{2e80}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}');
+    std::str::from_utf8(text).is_ok_and(|text| text.chars().any(wide))
+}
+
+pub(super) fn ranked(
+    state: &State,
+    files: &dyn Files,
+    query: &RankedQuery,
+    visible: Visible<'_>,
+    now_ns: i64,
+) -> Result<Sound<Ranked>> {
+    let only = query.only.as_ref();
+    let sees =
+        |path: &VaultPath| visible.sees(path) && only.is_none_or(|only| only.binary_search(path).is_ok());
+    let visible = if only.is_some() { Visible::only(&sees) } else { visible };
+    let among = Among::new(state, query.folder.as_ref(), None, visible)?;
+    let mut words = words_of(&query.text);
+    let mut corrected = Vec::new();
+    let mut scores = Scores::new(state);
+    let count = words.len();
+    for word in &mut words {
+        let added = match scores.add(state, &among, word) {
+            Ok(0) => {
+                word.instead = alike(state, &among, &word.text);
+                scores.add(state, &among, word)
+            }
+            other => other,
+        };
+        match added {
+            Err(damage) => return Ok(Err(damage)),
+            Ok(0) => word.instead.clear(),
+            Ok(_) if !word.instead.is_empty() => {
+                let shown = |text: &Vec<u8>| String::from_utf8_lossy(text).into_owned();
+                corrected.push((shown(&word.text), word.instead.iter().map(shown).collect()));
+            }
+            Ok(_) => {}
+        }
+    }
+    let (total, best) = scores.best(state, query, count, now_ns);
+    let hits = best.into_iter().filter_map(|(score, slot, doc)| {
+        let path = state.slots.get(slot)?.path(doc)?;
+        let (title, snippets) = snippet::snippets(files, &path, &words);
+        Some(Hit { path, score, title, snippets })
+    });
+    Ok(Ok(Ranked { hits: hits.collect(), total, corrected }))
+}
+
+fn words_of(text: &str) -> Vec<Word> {
+    let mut words: Vec<Word> = Vec::new();
+    let line = text.replace(['\n', '\r'], " ");
+    let unfinished = line.chars().next_back().is_some_and(|last| !last.is_whitespace());
+    line_tokens(line.as_bytes(), &mut Vec::new(), |text, _, word, _| {
+        if word {
+            words.retain(|known| known.text != text);
+            words.push(Word { text: text.to_vec(), is_last: false, instead: Vec::new() });
+        }
+    });
+    words.truncate(MOST_WORDS);
+    if let Some(last) = words.last_mut() {
+        last.is_last = unfinished;
+    }
+    words
+}
+
+/// The scores of all documents, segment by segment.
+struct Scores {
+    scores: Vec<Vec<f32>>,
+    matched: Vec<Vec<u8>>,
+}
+
+impl Scores {
+    fn new(state: &State) -> Scores {
+        let docs = || state.slots.iter().map(|slot| slot.segment.doc_count() as usize);
+        Scores {
+            scores: docs().map(|docs| vec![0.0; docs]).collect(),
+            matched: docs().map(|docs| vec![0; docs]).collect(),
+        }
+    }
+
+    /// Adds one word; in how many documents it stands.
+    fn add(&mut self, state: &State, among: &Among, word: &Word) -> Sound<usize> {
+        let mut weights = Vec::with_capacity(state.slots.len());
+        let mut found = 0usize;
+        for (at, slot) in state.slots.iter().enumerate() {
+            let weight = weigh(&slot.segment, &word.terms(&slot.segment))?;
+            let docs = weight.iter().zip(0..).filter(|(weight, _)| **weight > 0.0);
+            let docs: Vec<(u32, f32)> = docs
+                .filter(|(_, doc)| among.has(state, at, *doc) && slot.segment.doc(*doc).kind == Kind::Text)
+                .map(|(weight, doc)| (doc, *weight))
+                .collect();
+            found += docs.len();
+            weights.push(docs);
+        }
+        let all = among.tally.text as f32;
+        let average = (among.tally.words as f32 / all.max(1.0)).max(1.0);
+        let rarity = (1.0 + (all - found as f32 + 0.5) / (found as f32 + 0.5)).ln();
+        for (at, docs) in weights.into_iter().enumerate() {
+            for (doc, weight) in docs {
+                let length = state.slots[at].segment.doc(doc).words as f32;
+                let bound = K1 * (1.0 - B + B * length / average);
+                self.scores[at][doc as usize] += rarity * weight * (K1 + 1.0) / (weight + bound);
+                self.matched[at][doc as usize] += 1;
+            }
+        }
+        Ok(found)
+    }
+
+    /// How many documents match, and the best of them.
+    fn best(
+        &self,
+        state: &State,
+        query: &RankedQuery,
+        words: usize,
+        now_ns: i64,
+    ) -> (usize, Vec<(f32, usize, u32)>) {
+        let mut all: Vec<(f32, usize, u32)> = Vec::new();
+        for (slot, scores) in self.scores.iter().enumerate() {
+            for (doc, score) in scores.iter().enumerate().filter(|(_, score)| **score > 0.0) {
+                // A note with all the words is worth more than one with the rarest of them many times.
+                let share = f32::from(self.matched[slot][doc]) / words.max(1) as f32;
+                let mut score = score * (0.4 + 0.6 * share);
+                if let Some(recency) = query.recency {
+                    score *=
+                        bonus(recency, now_ns, state.slots[slot].segment.doc(doc as u32).stat.modified_ns);
+                }
+                all.push((score, slot, doc as u32));
+            }
+        }
+        let total = all.len();
+        let name = |slot: usize, doc: u32| state.slots[slot].segment.path(doc);
+        let order = |a: &(f32, usize, u32), b: &(f32, usize, u32)| {
+            b.0.total_cmp(&a.0).then_with(|| name(a.1, a.2).cmp(name(b.1, b.2)))
+        };
+        if query.limit > 0 && query.limit < all.len() {
+            all.select_nth_unstable_by(query.limit - 1, order);
+        }
+        all.truncate(query.limit);
+        all.sort_by(order);
+        (total, all)
+    }
+}
+
+/// How often the terms stand in each document, by the weight of where they stand.
+fn weigh(segment: &Segment, terms: &[(u32, f32)]) -> Sound<Vec<f32>> {
+    if terms.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut out = vec![0.0; segment.doc_count() as usize];
+    for (term, factor) in terms {
+        each_line(segment.lines(*term)?, |doc, _, field| {
+            if let Some(weight) = out.get_mut(doc as usize) {
+                *weight += factor * Field::weight(field);
+            }
+        });
+    }
+    Ok(out)
+}
+
+fn bonus(recency: Recency, now_ns: i64, modified_ns: i64) -> f32 {
+    let days = now_ns.saturating_sub(modified_ns).max(0) as f32 / 86_400e9;
+    1.0 + recency.bonus.max(0.0) * (-days / recency.half_life_days.max(0.01)).exp2()
+}
+
+/// Words that differ in a letter (in two, if long) and start with the same one; the nearest only, of those that stand
+/// somewhere the asker sees.
+fn alike(state: &State, among: &Among, word: &[u8]) -> Vec<Vec<u8>> {
+    let Ok(text) = std::str::from_utf8(word) else { return Vec::new() };
+    let letters: Vec<char> = text.chars().collect();
+    let most = match letters.len() {
+        0..=3 => return Vec::new(),
+        4..=7 => 1,
+        8..=32 => 2,
+        _ => return Vec::new(),
+    };
+    let first = &text.as_bytes()[..letters[0].len_utf8()];
+    let mut found: Vec<(usize, Vec<u8>)> = Vec::new();
+    for (at, slot) in state.slots.iter().enumerate() {
+        for term in slot.segment.starting(first) {
+            let other = slot.segment.text(term);
+            if other.len().abs_diff(word.len()) <= most * 3
+                && let Some(distance) = distance(&letters, other, most)
+                && is_seen(state, among, at, term)
+            {
+                found.push((distance, other.to_vec()));
+            }
+        }
+    }
+    let nearest = found.iter().map(|(distance, _)| *distance).min();
+    let mut out: Vec<Vec<u8>> =
+        found.into_iter().filter(|(distance, _)| Some(*distance) == nearest).map(|(_, text)| text).collect();
+    out.sort();
+    out.dedup();
+    out
+}
+
+fn is_seen(state: &State, among: &Among, at: usize, term: u32) -> bool {
+    let mut seen = false;
+    let lines = state.slots.get(at).and_then(|slot| slot.segment.lines(term).ok());
+    each_line(lines.unwrap_or_default(), |doc, _, _| seen |= among.has(state, at, doc));
+    seen
+}
+
+/// How many letters differ (put in, left out, changed, or two swapped), if they are at most `most`.
+fn distance(a: &[char], b: &[u8], most: usize) -> Option<usize> {
+    let b: Vec<char> = std::str::from_utf8(b).ok()?.chars().collect();
+    if a.len().abs_diff(b.len()) > most {
+        return None;
+    }
+    let width = b.len() + 1;
+    let (mut before, mut above, mut row) =
+        (vec![0; width], (0..width).collect::<Vec<usize>>(), vec![0; width]);
+    for (i, letter) in a.iter().enumerate() {
+        row[0] = i + 1;
+        for (j, other) in b.iter().enumerate() {
+            let changed = above[j] + usize::from(letter != other);
+            row[j + 1] = changed.min(above[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *letter == b[j - 1] && a[i - 1] == *other {
+                row[j + 1] = row[j + 1].min(before[j - 1] + 1);
+            }
+        }
+        if row.iter().all(|distance| *distance > most) {
+            return None;
+        }
+        std::mem::swap(&mut before, &mut above);
+        std::mem::swap(&mut above, &mut row);
+    }
+    above.last().copied().filter(|distance| *distance <= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_that_differ_are_counted() {
+        let rows = [
+            ("amber", "amber", Some(0)),
+            ("amber", "ambre", Some(1)),
+            ("amber", "amer", Some(1)),
+            ("amber", "ambers", Some(1)),
+            ("amber", "umbel", Some(2)),
+            ("amber", "lattice", None),
+            ("été", "ete", Some(2)),
+        ];
+        for (a, b, expected) in rows {
+            let letters: Vec<char> = a.chars().collect();
+            assert_eq!(distance(&letters, b.as_bytes(), 2), expected, "{a} {b}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Figures at scale, for a person: `VERGER_BENCH_VAULT=DIR cargo test --release --test index -- --ignored figures --nocapture`.
+//! The vault is one of those that the generator makes; its planted words are asked for.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::rig::*;
+use vault::VaultPath;
+use vault::catalog::Visible;
+use vault::disk::Disk;
+use vault::files::{Files, Kind};
+use vault::index::RankedQuery;
+use vault::search::Query;
+
+fn cpu() -> Duration {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let rest = text.rsplit(')').next().unwrap();
+    let ticks: u64 = rest.split_whitespace().skip(11).take(2).map(|text| text.parse::<u64>().unwrap()).sum();
+    Duration::from_millis(ticks * 10)
+}
+
+fn memory(name: &str) -> String {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap();
+    text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned()
+}
+
+fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    let (wall, used) = (Instant::now(), cpu());
+    let out = work();
+    println!("{what:<44} {:>9.1?} wall {:>9.1?} cpu", wall.elapsed(), cpu() - used);
+    out
+}
+
+fn p50(what: &str, times: usize, mut work: impl FnMut() -> String) {
+    let answer = work();
+    let mut all: Vec<Duration> = (0..times)
+        .map(|_| {
+            let start = Instant::now();
+            work();
+            start.elapsed()
+        })
+        .collect();
+    all.sort();
+    println!("{what:<44} p50 {:>9.1?} p95 {:>9.1?}  {answer}", all[times / 2], all[times * 95 / 100]);
+}
+
+#[test]
+#[ignore = "figures for a person; needs VERGER_BENCH_VAULT"]
+fn figures_at_scale() {
+    let Some(root) = std::env::var_os("VERGER_BENCH_VAULT") else { return };
+    let root = Path::new(&root);
+    let data = tempfile::tempdir_in(root.parent().unwrap()).unwrap();
+    let disk = Disk::open(root).unwrap();
+    let mut first = None;
+    let walk = || {
+        disk.walk(&mut |entry| {
+            if entry.kind == Kind::File && first.is_none() {
+                first = Some(entry.path);
+            }
+        })
+    };
+    timed("walk and stat", walk).unwrap();
+    let index = timed("full build", || open(root, data.path()));
+    println!("{:?} {} {}", index.stats(), memory("VmRSS"), memory("VmHWM"));
+    if std::env::var_os("VERGER_BENCH_BUILD_ONLY").is_some() {
+        return;
+    }
+    drop(index);
+    let index = timed("open", || open(root, data.path()));
+    println!("{} {}", memory("VmRSS"), memory("RssAnon"));
+    let common = std::env::var("VERGER_BENCH_COMMON").unwrap_or_else(|_| "the".to_owned());
+    let ask = |query: &Query| {
+        let found = index.search(query, Visible::all()).unwrap();
+        format!("{} lines in {} files", found.total_matches, found.files_matched)
+    };
+    timed("first search", || ask(&literal("quixotarnel")));
+    let rows = [
+        "quixotarnel",
+        "quixotar",
+        "amber lattice protocol",
+        "lattice pro",
+        "zzyxwvunobodywrotethis",
+        &common,
+        "the",
+        "of the",
+        "[[",
+        "a",
+    ];
+    for text in rows {
+        p50(&format!("exact {text}"), 41, || ask(&literal(text)));
+    }
+    p50("whole word the", 41, || ask(&Query { whole_word: true, ..literal("the") }));
+    for text in [r"amber\s+lattice", r"quixot\w+", r"^## (Open|Decisions)", r"due:: 2025-0[1-3]"] {
+        p50(&format!("regex {text}"), 11, || ask(&regex(text)));
+    }
+    for text in [
+        "quixotarnel ",
+        "amber lattice protocol",
+        &format!("{common} "),
+        "the amber of",
+        "latice protokol ",
+        "quixo",
+    ] {
+        p50(&format!("ranked {text}"), 41, || {
+            let ranked = index.ranked(&RankedQuery::new(text), Visible::all(), 0).unwrap();
+            format!(
+                "{} notes, {} snippets",
+                ranked.total,
+                ranked.hits.iter().map(|hit| hit.snippets.len()).sum::<usize>()
+            )
+        });
+    }
+    let sees = |path: &VaultPath| !path.as_str().starts_with("Journal/");
+    p50("exact rare through a filter", 21, || {
+        format!("{}", index.search(&literal("quixotarnel"), Visible::only(&sees)).unwrap().total_matches)
+    });
+    let path = first.unwrap();
+    p50("refresh one note", 200, || {
+        index.refresh(std::slice::from_ref(&path)).unwrap();
+        format!("{} segments", index.stats().segments)
+    });
+    p50("exact rare after refreshes", 41, || ask(&literal("quixotarnel")));
+    println!("{} {}", memory("VmRSS"), memory("RssAnon"));
+}
