@@ -226,6 +226,11 @@ impl Scope {
         lists.into_iter().flatten().flatten().map(ToString::to_string).collect()
     }
 
+    /// Whether every file that is not hidden may be read: then nobody need be asked path by path.
+    pub fn hides_nothing(&self) -> bool {
+        self.limits.read.is_none() && self.rules.ignore.is_empty()
+    }
+
     /// Whether a folder may hold something that can be read.
     pub fn may_enter(&self, folder: &VaultPath) -> bool {
         if is_secret(folder) || matches(&self.rules.ignore, folder) {

@@ -149,7 +149,7 @@ impl<'v> View<'v> {
         let finder = self.vault.finder()?;
         if let Some(index) = finder.text_if_open() {
             let sees = |path: &VaultPath| self.scope.may_read(path);
-            return index.search(query, Visible::only(&sees));
+            return index.search(query, visible(self.scope, &sees));
         }
         let mut paths = Vec::new();
         self.vault.disk().walk_in(&query.folder.clone().unwrap_or_default(), &mut |entry| {
@@ -163,13 +163,13 @@ impl<'v> View<'v> {
     /// Finds notes by words, by meaning, or by both.
     pub fn find_notes(&self, query: &FindQuery, now_ns: i64) -> Result<NotesFound> {
         let sees = |path: &VaultPath| self.scope.may_read(path);
-        self.vault.finder()?.find(query, Visible::only(&sees), now_ns)
+        self.vault.finder()?.find(query, visible(self.scope, &sees), now_ns)
     }
 
     /// The notes that are most like this one as a whole.
     pub fn similar_notes(&self, path: &VaultPath, count: usize) -> Result<Vec<(VaultPath, f32)>> {
         let sees = |path: &VaultPath| self.scope.may_read(path);
-        Ok(self.vault.finder()?.meaning()?.similar_to(path, count, Visible::only(&sees)))
+        Ok(self.vault.finder()?.meaning()?.similar_to(path, count, visible(self.scope, &sees)))
     }
 
     /// The settings of daily and other periodic notes. They are read for the engine, not shown to the agent.
@@ -315,6 +315,11 @@ fn odd_name_in(folder: &VaultPath) -> Error {
     }
 }
 
+/// What a scope lets through. The index and the catalog hold no hidden files, so a scope without rules lets all through.
+fn visible<'a>(scope: &Scope, sees: &'a dyn Fn(&VaultPath) -> bool) -> Visible<'a> {
+    if scope.hides_nothing() { Visible::all() } else { Visible::only(sees) }
+}
+
 /// How far a listing goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
@@ -334,7 +339,7 @@ impl CatalogView<'_> {
     /// Asks the catalog something, with what may be seen.
     pub fn ask<T>(&self, question: impl FnOnce(&Catalog, Visible<'_>) -> T) -> T {
         let sees = |path: &VaultPath| self.scope.may_read(path);
-        question(&self.live.read(), Visible::only(&sees))
+        question(&self.live.read(), visible(self.scope, &sees))
     }
 
     /// The file that a text means.
