@@ -48,7 +48,7 @@ impl Rule {
     pub fn covering(tool: &str, paths: &[&VaultPath], target: Option<&str>) -> Rule {
         let pattern = match paths {
             [] => None,
-            [only] => Some(format!("/{}", escape(only.as_str()))),
+            [only] => Some(exactly(only)),
             several => Some(common_folder(several)),
         };
         Rule { tool: tool.to_owned(), paths: pattern, target: target.map(str::to_owned) }
@@ -62,6 +62,11 @@ impl Rule {
             (None, None) => self.tool.clone(),
         }
     }
+}
+
+/// The pattern for this one path.
+pub(crate) fn exactly(path: &VaultPath) -> String {
+    format!("/{}", escape(path.as_str()))
 }
 
 fn common_folder(paths: &[&VaultPath]) -> String {
@@ -156,7 +161,7 @@ impl Asker for Beforehand {
         Box::pin(async { Decision::Yes(Lifetime::Once) })
     }
     fn name(&self) -> &str {
-        "given beforehand"
+        "--yes"
     }
     fn is_person(&self) -> bool {
         false

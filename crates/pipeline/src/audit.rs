@@ -4,8 +4,10 @@
 //! The line of an edit is also kept in the checkpoint's record, which is on disk before the vault changes: a process
 //! that dies between the commit and this file loses nothing, the next start writes the line ([`Audit::catch_up`]).
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -105,8 +107,14 @@ impl Audit {
 
     /// Whether a line could be written now. The road asks before it does anything.
     pub fn ready(&self) -> Result<(), Refusal> {
-        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
-        tail.file.metadata().map_err(|error| unusable(&self.path, &error))?;
+        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = rustix::fs::stat(&self.path).map_err(|error| unusable(&self.path, &error.into()))?;
+        let ours = tail.file.metadata().map_err(|error| unusable(&self.path, &error))?;
+        if (now.st_dev, now.st_ino) != (ours.dev(), ours.ino()) {
+            // Somebody put the file aside; lines must not go where nobody looks.
+            tail.file = open_file(&self.path).map_err(|error| unusable(&self.path, &error))?;
+            tail.length = u64::MAX;
+        }
         if rustix::fs::access(&self.path, rustix::fs::Access::WRITE_OK).is_err() {
             return Err(unusable(&self.path, &std::io::Error::from(std::io::ErrorKind::PermissionDenied)));
         }
@@ -124,13 +132,24 @@ impl Audit {
 
     /// Writes the lines of commits whose process died before it could. Returns how many.
     pub fn catch_up(&self, commits: impl Iterator<Item = (String, Value)>) -> Result<usize, Refusal> {
-        let missing: Vec<(String, Value)> = {
-            let text = self.recent()?;
-            commits.filter(|(id, _)| !text.contains(&format!("\"checkpoint\":\"{id}\""))).collect()
-        };
+        let (text, whole) = self.recent()?;
+        let mut written = HashSet::new();
+        let mut since = None;
+        for line in text.lines() {
+            // Parsed, because the input of another call may name a checkpoint too; only where it can matter.
+            if since.is_some() && !line.contains("\"checkpoint\":\"") {
+                continue;
+            }
+            let Ok(entry) = serde_json::from_str::<Entry>(line) else { continue };
+            since = since.or_else(|| moment(&entry));
+            written.extend(entry.checkpoint);
+        }
         let mut count = 0;
-        for (_, note) in missing {
-            if let Ok(entry) = serde_json::from_value::<Entry>(note) {
+        for (id, note) in commits {
+            let Ok(entry) = serde_json::from_value::<Entry>(note) else { continue };
+            // The line of a commit that is older than what was read lies further up in the file.
+            let further_up = !whole && moment(&entry) < since;
+            if !further_up && !written.contains(&id) {
                 self.append(entry)?;
                 count += 1;
             }
@@ -138,20 +157,20 @@ impl Audit {
         Ok(count)
     }
 
-    /// The end of the file, enough for the commits that could be missing.
-    fn recent(&self) -> Result<String, Refusal> {
+    /// The end of the file, enough for the commits that could be missing, and whether that is all of it.
+    fn recent(&self) -> Result<(String, bool), Refusal> {
         const ENOUGH: u64 = 4 * 1024 * 1024;
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let mut file = &tail.file;
-        let read = |file: &mut &File| -> std::io::Result<Vec<u8>> {
+        let read = |file: &mut &File| -> std::io::Result<(Vec<u8>, bool)> {
             let length = file.metadata()?.len();
             file.seek(SeekFrom::Start(length.saturating_sub(ENOUGH)))?;
             let mut bytes = Vec::new();
             file.take(ENOUGH).read_to_end(&mut bytes)?;
-            Ok(bytes)
+            Ok((bytes, length <= ENOUGH))
         };
-        let bytes = read(&mut file).map_err(|error| unusable(&self.path, &error))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        let (bytes, whole) = read(&mut file).map_err(|error| unusable(&self.path, &error))?;
+        Ok((String::from_utf8_lossy(&bytes).into_owned(), whole))
     }
 
     /// The last entries, newest last.
@@ -234,6 +253,10 @@ fn write_line(tail: &mut Tail, entry: Entry) -> std::io::Result<()> {
     Ok(())
 }
 
+fn moment(entry: &Entry) -> Option<jiff::Timestamp> {
+    entry.time.parse().ok()
+}
+
 fn ends_cut_off(mut file: &File, length: u64) -> std::io::Result<bool> {
     if length == 0 {
         return Ok(false);
@@ -292,7 +315,7 @@ pub fn redact(input: &Value) -> Value {
 }
 
 /// Keys whose values name a thing and are not a text that somebody wrote.
-const NAMES: [&str; 22] = [
+const NAMES: [&str; 24] = [
     "path",
     "paths",
     "source",
@@ -304,7 +327,9 @@ const NAMES: [&str; 22] = [
     "files",
     "id",
     "checkpoint",
+    "commitOid",
     "task",
+    "taskId",
     "mode",
     "direction",
     "match",
@@ -331,6 +356,8 @@ fn redact_below(value: &Value, key: &str, depth: usize) -> Value {
                 .map(|(key, value)| (scrub(key), redact_below(value, key, depth + 1)))
                 .collect::<Map<_, _>>(),
         ),
+        // Read back, a fraction may differ in its last digit, and the line would look changed.
+        Value::Number(number) if number.is_f64() => Value::String(number.to_string()),
         other => other.clone(),
     }
 }
@@ -397,6 +424,56 @@ mod tests {
             one.last(2).unwrap().iter().map(|e| e.tool.as_str()).collect::<Vec<_>>(),
             ["tool18", "tool19"]
         );
+    }
+
+    #[test]
+    fn numbers_of_any_kind_do_not_look_like_tampering() {
+        let (_folder, audit) = audit();
+        let mut bits: u64 = 0x9e37_79b9_7f4a_7c15;
+        for _ in 0..200 {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let number = f64::from_bits(bits);
+            let input = redact(&json!({"n": number, "m": bits, "list": [number / 3.0, 1e300, -0.0]}));
+            audit.append(Entry { input, ..entry("t") }).unwrap();
+        }
+        assert_eq!(audit.verify().unwrap().problems, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_start_writes_lost_lines_once_and_old_ones_not_again() {
+        let (_folder, audit) = audit();
+        let commit = |id: &str, time: &str| {
+            let entry = Entry { checkpoint: Some(id.into()), time: time.into(), ..entry("write") };
+            (id.to_owned(), serde_json::to_value(entry).unwrap())
+        };
+        let old = commit("000000000001", "2026-01-01T00:00:00Z");
+        let lost = commit("000000000002", "2026-01-03T00:00:00.5Z");
+        audit.append(serde_json::from_value(old.1.clone()).unwrap()).unwrap();
+        let long = json!({"path": vec!["x".repeat(480); 200]});
+        for _ in 0..60 {
+            let read = Entry { input: redact(&long), time: "2026-01-02T00:00:00Z".into(), ..entry("read") };
+            audit.append(read).unwrap();
+        }
+        // Another call that names the lost checkpoint is not its line.
+        audit
+            .append(Entry { input: redact(&json!({"checkpoint": "000000000002"})), ..entry("undo") })
+            .unwrap();
+        assert_eq!(audit.catch_up([old.clone(), lost.clone()].into_iter()).unwrap(), 1);
+        assert_eq!(audit.catch_up([old, lost].into_iter()).unwrap(), 0);
+        assert_eq!(audit.verify().unwrap().problems, Vec::<String>::new());
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test puts the file aside")]
+    fn a_file_that_was_put_aside_is_noticed() {
+        let (folder, audit) = audit();
+        audit.append(entry("one")).unwrap();
+        std::fs::rename(&audit.path, folder.path().join("aside")).unwrap();
+        assert_eq!(audit.ready().unwrap_err().reason, "audit_unavailable");
+        std::fs::write(&audit.path, "").unwrap();
+        audit.ready().unwrap();
+        audit.append(entry("two")).unwrap();
+        assert_eq!(audit.verify().unwrap(), Verified { lines: 1, problems: vec![] });
     }
 
     #[test]

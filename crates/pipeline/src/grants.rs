@@ -1,6 +1,7 @@
 //! Standing grants: a yes that holds longer than one call. Kept in one JSON file per vault, each with a life span,
 //! listed and revoked by people. A file that cannot be read grants nothing.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -8,7 +9,7 @@ use ignore::gitignore::GitignoreBuilder;
 use serde::{Deserialize, Serialize};
 use vault::VaultPath;
 
-use crate::approve::{Lifetime, Rule};
+use crate::approve::{Lifetime, Rule, exactly};
 use crate::refusal::Refusal;
 
 /// A standing yes.
@@ -55,7 +56,7 @@ impl Grants {
         let fits = |grant: &Grant| {
             grant.rule.tool == tool
                 && grant.expires_ms.is_none_or(|expires| who.now_ms < expires)
-                && grant.holder.as_deref().is_none_or(|holder| holder == who.task || holder == who.session)
+                && is_held(grant, who)
                 && covers(&grant.rule, paths, target)
         };
         let passing = self.passing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,6 +70,7 @@ impl Grants {
     /// Adds a grant.
     pub fn add(&self, grant: Grant) -> Result<(), Refusal> {
         if grant.lifetime == Lifetime::Always {
+            let _alone = self.alone()?;
             let mut kept = self.kept()?;
             kept.retain(|other| other.rule != grant.rule);
             kept.push(grant);
@@ -89,6 +91,7 @@ impl Grants {
     pub fn revoke(&self, id: &str) -> Result<Grant, Refusal> {
         let missing =
             || Refusal::new("grant_missing", format!("there is no grant `{id}`"), "list the grants first");
+        let _alone = self.alone()?;
         let mut kept = self.kept()?;
         let mut passing = self.passing.lock().unwrap_or_else(PoisonError::into_inner);
         let found: Vec<String> = kept
@@ -105,6 +108,14 @@ impl Grants {
         let grant = kept.remove(index);
         self.keep(&kept)?;
         Ok(grant)
+    }
+
+    /// Waits until nobody else changes the file: a grant that one process takes back must not come back by another.
+    #[expect(clippy::disallowed_methods, reason = "our own file, outside the vault")]
+    fn alone(&self) -> Result<File, Refusal> {
+        let lock = self.file.with_extension("lock");
+        let file = File::options().create(true).truncate(false).write(true).open(&lock);
+        file.and_then(|file| file.lock().map(|()| file)).map_err(|error| unusable(&lock, &error))
     }
 
     #[expect(clippy::disallowed_methods, reason = "our own file, outside the vault")]
@@ -151,6 +162,16 @@ pub struct Who<'w> {
     pub now_ms: i64,
 }
 
+/// A task and a session may have the same name; each has its own grants.
+fn is_held(grant: &Grant, who: &Who<'_>) -> bool {
+    match grant.lifetime {
+        Lifetime::Once => false,
+        Lifetime::Task => grant.holder.as_deref() == Some(who.task),
+        Lifetime::Session => grant.holder.as_deref() == Some(who.session),
+        Lifetime::Always => grant.holder.is_none(),
+    }
+}
+
 fn covers(rule: &Rule, paths: &[&VaultPath], target: Option<&str>) -> bool {
     if let Some(wanted) = &rule.target
         && target != Some(wanted.as_str())
@@ -160,12 +181,30 @@ fn covers(rule: &Rule, paths: &[&VaultPath], target: Option<&str>) -> bool {
     let Some(pattern) = &rule.paths else {
         return paths.is_empty() && (rule.target.is_some() || target.is_none());
     };
+    if !has_wildcard(pattern) {
+        // Not by the matcher: it would take a folder for all that is in it, and drop a space at the end.
+        return !paths.is_empty() && paths.iter().all(|path| exactly(path) == *pattern);
+    }
     let mut builder = GitignoreBuilder::new("");
     let Ok(patterns) = builder.add_line(None, pattern).and_then(|builder| builder.build()) else {
         return false;
     };
-    !paths.is_empty()
-        && paths.iter().all(|path| patterns.matched_path_or_any_parents(path.as_str(), false).is_ignore())
+    let fits = |path: &&VaultPath| match pattern.ends_with('/') {
+        true => patterns.matched_path_or_any_parents(path.as_str(), false).is_ignore(),
+        false => patterns.matched(path.as_str(), false).is_ignore(),
+    };
+    !paths.is_empty() && paths.iter().all(fits)
+}
+
+/// Whether a pattern means more than the one path that it spells.
+fn has_wildcard(pattern: &str) -> bool {
+    let mut escaped = false;
+    let wild = pattern.chars().any(|c| {
+        let here = matches!(c, '*' | '?' | '[') && !escaped;
+        escaped = c == '\\' && !escaped;
+        here
+    });
+    wild || pattern.ends_with('/')
 }
 
 #[cfg(test)]
@@ -215,6 +254,65 @@ mod tests {
         assert_eq!(grants.revoke("aa").unwrap().id, "aa11");
         assert!(!covered("append", &["Journal/x.md"], "t", 0));
         assert_eq!(grants.revoke("").unwrap_err().reason, "grant_missing");
+    }
+
+    #[test]
+    fn a_grant_for_one_path_covers_that_path_and_no_other() {
+        let path = |text: &str| VaultPath::parse(text).unwrap();
+        for (granted, asked, expected) in [
+            ("Old", "Old", true),
+            ("Old", "Old/diary.md", false),
+            ("a.md ", "a.md ", true),
+            ("a.md ", "a.md", false),
+            ("a.md\u{3000}", "a.md", false),
+            ("x*.md", "x*.md", true),
+            ("x*.md", "xy.md", false),
+            ("[ab]{c}?!#.md", "[ab]{c}?!#.md", true),
+            ("A.md", "a.md", false),
+        ] {
+            let rule = Rule::covering("t", &[&path(granted)], None);
+            assert_eq!(covers(&rule, &[&path(asked)], None), expected, "{granted:?} {asked:?}");
+        }
+        let both = Rule::covering("t", &[&path("f /[x]/1.md"), &path("f /[x]/2.md")], None);
+        for (asked, expected) in [("f /[x]/d/3.md", true), ("f/[x]/3.md", false), ("f /x/3.md", false)] {
+            assert_eq!(covers(&both, &[&path(asked)], None), expected, "{asked:?}");
+        }
+    }
+
+    #[test]
+    fn a_grant_of_a_task_is_not_one_of_a_session_of_that_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let grants = Grants::open(&folder.path().join("grants.json"));
+        grants.add(grant("aa11", "write", "/a.md", Lifetime::Task)).unwrap();
+        grants.add(Grant { holder: None, ..grant("bb22", "move", "/a.md", Lifetime::Session) }).unwrap();
+        let path = VaultPath::parse("a.md").unwrap();
+        for (tool, task, session, expected) in [
+            ("write", "task-1", "s", true),
+            ("write", "other", "task-1", false),
+            ("move", "task-1", "task-1", false),
+        ] {
+            let found = grants.covering(tool, &[&path], None, &Who { task, session, now_ms: 0 });
+            assert_eq!(found.is_some(), expected, "{tool} {task} {session}");
+        }
+    }
+
+    /// Two processes change the file at once: nothing that one of them wrote is lost.
+    #[test]
+    fn grants_given_at_the_same_time_are_all_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("grants.json");
+        std::thread::scope(|scope| {
+            for n in 0..8 {
+                let grants = Grants::open(&file);
+                scope.spawn(move || {
+                    for m in 0..10 {
+                        let path = format!("/{n}-{m}.md");
+                        grants.add(grant(&format!("{n}-{m}"), "t", &path, Lifetime::Always)).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(Grants::open(&file).list().unwrap().len(), 80);
     }
 
     #[test]

@@ -46,6 +46,13 @@ impl Ledger {
         }
     }
 
+    /// Notes that text of the vault was shown.
+    pub fn record_notes(&self) {
+        let mut legs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        legs.private = true;
+        legs.untrusted = true;
+    }
+
     /// Notes that something left the machine.
     pub fn record_sent(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).left = true;

@@ -16,8 +16,12 @@ pub struct Refusal {
     /// What to do next.
     pub hint: String,
     /// More about it: paths, candidates, scopes.
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    pub data: Map<String, Value>,
+    #[serde(skip_serializing_if = "is_empty")]
+    pub data: Box<Map<String, Value>>,
+}
+
+fn is_empty(data: &Map<String, Value>) -> bool {
+    data.is_empty()
 }
 
 impl Refusal {
@@ -27,7 +31,7 @@ impl Refusal {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) -> Refusal {
-        Refusal { reason: reason.into(), message: message.into(), hint: hint.into(), data: Map::new() }
+        Refusal { reason: reason.into(), message: message.into(), hint: hint.into(), data: Box::default() }
     }
 
     /// The same with one more fact about it.

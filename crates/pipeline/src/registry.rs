@@ -34,6 +34,9 @@ pub struct Rights {
     deny: BTreeSet<String>,
 }
 
+/// Without these an agent could not reach its own deferred tools or the rest of its own answers.
+const FOR_EVERYBODY: [&str; 2] = ["find_tool", "read_result"];
+
 impl Rights {
     /// Everything.
     pub fn all() -> Rights {
@@ -89,7 +92,7 @@ impl Rights {
 
     /// Whether a tool may be called.
     pub fn permit(&self, spec: &Spec) -> bool {
-        self.groups.contains(&spec.group)
+        (self.groups.contains(&spec.group) || FOR_EVERYBODY.contains(&spec.name.as_ref()))
             && self.allow.as_ref().is_none_or(|allow| allow.contains(spec.name.as_ref()))
             && !self.deny.contains(spec.name.as_ref())
     }

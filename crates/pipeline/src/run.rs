@@ -119,13 +119,28 @@ impl Outcome {
     }
 }
 
-/// What the audit should say about a call, gathered on the way.
-#[derive(Debug, Default)]
-struct Story {
+/// What the audit should say about a call, gathered on the way. A call that is dropped half way (the client hung up,
+/// the tool broke down) says so itself: whatever it did until then is not without a line.
+struct Story<'r> {
+    road: &'r Road,
+    task: &'r Task,
+    tool: String,
+    /// The input that was judged last, without text and secrets.
+    input: Value,
+    start: Instant,
     approval: Option<String>,
     paths: Vec<String>,
     bytes: Option<(u64, u64)>,
     audited: bool,
+}
+
+impl Drop for Story<'_> {
+    fn drop(&mut self) {
+        if !self.audited {
+            let cancelled = Refusal::new("cancelled", "the call was dropped before it ended", "call again");
+            self.road.audit.append(self.entry(&Outcome::Refused(cancelled))).ok();
+        }
+    }
 }
 
 impl Road {
@@ -146,22 +161,33 @@ impl Road {
         if let Err(refusal) = self.audit.ready() {
             return Outcome::Refused(refusal);
         }
-        let start = Instant::now();
-        let mut story = Story::default();
-        let (tool, input) = (call.tool.clone(), redact(&call.input));
-        let outcome = match self.walk(task, call, asker, &mut story, &start).await {
+        let mut story = Story {
+            road: self,
+            task,
+            tool: call.tool.chars().take(64).collect(),
+            input: redact(&call.input),
+            start: Instant::now(),
+            approval: None,
+            paths: Vec::new(),
+            bytes: None,
+            audited: false,
+        };
+        let outcome = match self.walk(task, call, asker, &mut story).await {
             Ok(outcome) => outcome,
             Err(refusal) if refusal.reason == "denied" => Outcome::Denied(refusal),
             Err(refusal) => Outcome::Refused(refusal),
         };
-        if let Some(output) = outcome.output() {
-            task.ledger.record(output);
+        match &outcome {
+            // What would change is shown with the text around it.
+            Outcome::Shown { changes, .. } if !changes.is_empty() => task.ledger.record_notes(),
+            other => other.output().into_iter().for_each(|output| task.ledger.record(output)),
         }
         if story.audited {
             return outcome;
         }
         // 9. audit: refusals and denials too. An answer that cannot be written down is not given.
-        match self.audit.append(self.entry(task, &tool, input, &outcome, &story, &start)) {
+        story.audited = true;
+        match self.audit.append(story.entry(&outcome)) {
             Ok(()) => outcome,
             Err(refusal) => Outcome::Refused(refusal),
         }
@@ -172,13 +198,12 @@ impl Road {
         task: &Task,
         mut call: Call,
         asker: &dyn Asker,
-        story: &mut Story,
-        start: &Instant,
+        story: &mut Story<'_>,
     ) -> Result<Outcome, Refusal> {
         // 1. find: under this agent's rights.
         let tool = self.find(task, &call.tool)?;
-        let scope = Scope::new(task.limits.clone(), self.vault.rules()?);
         loop {
+            let scope = self.scope(task)?;
             // 3. repeat: before the work, not after it. (2, validation, is the first thing that `plan` does.)
             task.repetition.check(&call.tool, &call.input)?;
             // 2. validate, 4. plan: through a view that hides what may not be read.
@@ -208,7 +233,11 @@ impl Road {
                 }
                 Plan::Edit(edit) => {
                     match self.approve_edit(task, &scope, &call, &edit, asker, story).await? {
-                        Approved::Yes => return self.carry_out_edit(task, &call, edit, story, start),
+                        Approved::Yes => {
+                            // While somebody thought about it, the rules may have changed, or what lies in a folder.
+                            self.check_policy(&self.scope(task)?, &edit.changes)?;
+                            return self.carry_out_edit(task, &call, edit, story);
+                        }
                         Approved::OnlyShow => {
                             return Ok(Outcome::Shown { summary: edit.summary, changes: edit.changes });
                         }
@@ -223,8 +252,14 @@ impl Road {
                     Approved::Edited(input) => input,
                 },
             };
+            story.input = redact(&edited);
             call.input = edited;
         }
+    }
+
+    /// What this task may see and write now: the rule files are read each time.
+    fn scope(&self, task: &Task) -> Result<Scope, Refusal> {
+        Ok(Scope::new(task.limits.clone(), self.vault.rules()?))
     }
 
     /// Step 1.
@@ -248,15 +283,13 @@ impl Road {
         call: &Call,
         edit: &Edit,
         asker: &dyn Asker,
-        story: &mut Story,
+        story: &mut Story<'_>,
     ) -> Result<Approved, Refusal> {
         let paths: Vec<&VaultPath> = written(&edit.changes).into_iter().collect();
         story.paths = paths.iter().map(ToString::to_string).collect();
         story.bytes = Some(total_bytes(&edit.changes));
         // 5. policy: every path of the edit.
-        for path in &paths {
-            self.check_path(scope, path)?;
-        }
+        self.check_policy(scope, &edit.changes)?;
         if call.run == Run::Dry {
             return Ok(Approved::OnlyShow);
         }
@@ -282,7 +315,7 @@ impl Road {
         call: &Call,
         action: &Action,
         asker: &dyn Asker,
-        story: &mut Story,
+        story: &mut Story<'_>,
     ) -> Result<Approved, Refusal> {
         if call.run == Run::Dry {
             return Ok(Approved::OnlyShow);
@@ -297,7 +330,13 @@ impl Road {
             legs: task.ledger.legs(),
             rule: Rule::covering(&call.tool, &[], Some(&action.target)),
         };
-        self.ask(task, asker, &[], question, story).await
+        let warned = question.warning.is_some();
+        let answer = self.ask(task, asker, &[], question, story).await?;
+        if let (false, Approved::Yes, Some(warning)) = (warned, &answer, task.ledger.warning(action.leaves)) {
+            // Another call read notes while this one waited; whoever said yes did not know.
+            return Err(denied("notes were read while this waited for its answer; ask again", &warning));
+        }
+        Ok(answer)
     }
 
     /// Step 6: a grant that covers it, or whoever decides. What completes the third leg always needs a person.
@@ -307,7 +346,7 @@ impl Road {
         asker: &dyn Asker,
         paths: &[&VaultPath],
         question: Question<'_>,
-        story: &mut Story,
+        story: &mut Story<'_>,
     ) -> Result<Approved, Refusal> {
         let who = Who { task: &task.id, session: &task.session, now_ms: self.now_ms() };
         if question.warning.is_none()
@@ -348,21 +387,13 @@ impl Road {
         task: &Task,
         call: &Call,
         edit: Edit,
-        story: &mut Story,
-        start: &Instant,
+        story: &mut Story<'_>,
     ) -> Result<Outcome, Refusal> {
         if edit.changes.is_empty() {
             return Ok(Outcome::Answered(edit.output));
         }
         let id = self.world.id()?;
-        let mut entry = self.entry(
-            task,
-            &call.tool,
-            redact(&call.input),
-            &Outcome::Answered(Output::default()),
-            story,
-            start,
-        );
+        let mut entry = story.entry(&Outcome::Answered(Output::default()));
         entry.outcome = Ended::Done;
         entry.checkpoint = Some(id.clone());
         let note = serde_json::to_value(&entry).unwrap_or(Value::Null);
@@ -375,7 +406,7 @@ impl Road {
             id: id.clone(),
         })?;
         task.repetition.record(&call.tool, &call.input);
-        entry.milliseconds = elapsed(start);
+        entry.milliseconds = elapsed(&story.start);
         // The line is in the checkpoint already; if it cannot be written here, the next start writes it.
         self.audit.append(entry).ok();
         story.audited = true;
@@ -433,6 +464,67 @@ impl Road {
         View::new(self.vault.view(scope), self.world.now(), &self.registry, &task.rights, &task.results)
     }
 
+    /// Step 5: every path of the edit, and everything that a folder takes along.
+    fn check_policy(&self, scope: &Scope, changes: &[Change]) -> Result<(), Refusal> {
+        // Nothing at all is written in this mode, not even what needs no leave of its own in the trash.
+        if let (true, Some(change)) = (scope.limits().read_only, changes.first()) {
+            self.check_path(scope, change.path())?;
+        }
+        for path in written(changes) {
+            self.check_path(scope, path)?;
+        }
+        for change in changes {
+            match change {
+                Change::Move { from, to, .. } => {
+                    let judged = change.written();
+                    let sides: Vec<&VaultPath> =
+                        [from, to].into_iter().filter(|side| judged.contains(side)).collect();
+                    self.check_contents(scope, from, &sides)?;
+                }
+                // The trash is Verger's own; a folder that still holds something is not removed anyway.
+                Change::RemoveFolder { path } if change.written().contains(&path) => {
+                    self.check_contents(scope, path, &[path])?;
+                }
+                Change::Create { .. }
+                | Change::Replace { .. }
+                | Change::Delete { .. }
+                | Change::RemoveFolder { .. }
+                | Change::MakeFolder { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all that lies in `folder` may be written, at each of the places where the folder is or will be.
+    fn check_contents(
+        &self,
+        scope: &Scope,
+        folder: &VaultPath,
+        places: &[&VaultPath],
+    ) -> Result<(), Refusal> {
+        for inside in self.vault.view(scope).contents(folder)? {
+            let below = inside.as_str().get(folder.as_str().len() + 1..).unwrap_or_default();
+            for place in places {
+                let path = place
+                    .join(below)
+                    .map_err(|error| vault::Error::Path { text: place.to_string(), error })?;
+                // What may not be seen is not named either.
+                if !scope.may_read(&inside) || (scope.check_write(&path).is_err() && !scope.may_read(&path)) {
+                    return Err(Refusal::new(
+                        "path_forbidden",
+                        format!("`{folder}` holds something that may not be touched"),
+                        "move or delete the notes in it one by one, or ask the user",
+                    )
+                    .with("path", folder)
+                    .with("op", "write")
+                    .with("subreason", "contents"));
+                }
+                self.check_path(scope, &path)?;
+            }
+        }
+        Ok(())
+    }
+
     fn check_path(&self, scope: &Scope, path: &VaultPath) -> Result<(), Refusal> {
         scope.check_write(path).map_err(|denial| {
             let allowed = scope.writable();
@@ -461,44 +553,6 @@ impl Road {
         Ok(Grant { id: self.world.id()?, rule, lifetime, holder, given_ms: self.now_ms(), expires_ms: None })
     }
 
-    fn entry(
-        &self,
-        task: &Task,
-        tool: &str,
-        input: Value,
-        outcome: &Outcome,
-        story: &Story,
-        start: &Instant,
-    ) -> Entry {
-        let ended = match outcome {
-            Outcome::Answered(_) => Ended::Answered,
-            Outcome::Done { .. } => Ended::Done,
-            Outcome::Steered(..) => Ended::Steered,
-            Outcome::Shown { .. } => Ended::Shown,
-            Outcome::Denied(_) => Ended::Denied,
-            Outcome::Refused(refusal)
-                if matches!(refusal.reason.as_ref(), "io" | "stale" | "store_damaged" | "timeout") =>
-            {
-                Ended::Failed
-            }
-            Outcome::Refused(_) => Ended::Refused,
-        };
-        Entry {
-            time: self.world.now().timestamp().to_string(),
-            task: task.id.clone(),
-            agent: task.agent.clone(),
-            tool: tool.chars().take(64).collect(),
-            outcome: ended,
-            reason: outcome.refusal().map(|refusal| refusal.reason.to_string()),
-            approval: story.approval.clone(),
-            checkpoint: None,
-            paths: story.paths.clone(),
-            bytes: story.bytes,
-            input,
-            milliseconds: elapsed(start),
-        }
-    }
-
     fn now_ms(&self) -> i64 {
         self.world.now().timestamp().as_millisecond()
     }
@@ -506,6 +560,41 @@ impl Road {
     /// The vault's keeper, for doors that check or tidy the store. Its files are changed by `run` alone.
     pub fn vault(&self) -> &Vault {
         &self.vault
+    }
+}
+
+impl Story<'_> {
+    fn entry(&self, outcome: &Outcome) -> Entry {
+        let ended = match outcome {
+            Outcome::Answered(_) => Ended::Answered,
+            Outcome::Done { .. } => Ended::Done,
+            Outcome::Steered(..) => Ended::Steered,
+            Outcome::Shown { .. } => Ended::Shown,
+            Outcome::Denied(_) => Ended::Denied,
+            Outcome::Refused(refusal)
+                if matches!(
+                    refusal.reason.as_ref(),
+                    "io" | "stale" | "store_damaged" | "timeout" | "cancelled"
+                ) =>
+            {
+                Ended::Failed
+            }
+            Outcome::Refused(_) => Ended::Refused,
+        };
+        Entry {
+            time: self.road.world.now().timestamp().to_string(),
+            task: self.task.id.clone(),
+            agent: self.task.agent.clone(),
+            tool: self.tool.clone(),
+            outcome: ended,
+            reason: outcome.refusal().map(|refusal| refusal.reason.to_string()),
+            approval: self.approval.clone(),
+            checkpoint: None,
+            paths: self.paths.clone(),
+            bytes: self.bytes,
+            input: self.input.clone(),
+            milliseconds: elapsed(&self.start),
+        }
     }
 }
 

@@ -71,11 +71,44 @@ impl Rig {
     /// Makes a call with an asker.
     #[track_caller]
     pub fn call(&self, tool: &str, input: Value, asker: &dyn Asker) -> Outcome {
+        self.run(Call::new(tool, input), asker)
+    }
+
+    /// Makes a call that may be dry.
+    #[track_caller]
+    pub fn run(&self, call: Call, asker: &dyn Asker) -> Outcome {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         match runtime {
-            Ok(runtime) => runtime.block_on(self.road.run(&self.task, Call::new(tool, input), asker)),
+            Ok(runtime) => runtime.block_on(self.road.run(&self.task, call, asker)),
             Err(error) => fail(&error.to_string()),
         }
+    }
+
+    /// Writes a file behind the road's back, as a person's editor would.
+    #[track_caller]
+    #[expect(clippy::disallowed_methods, reason = "somebody else writes, not the road")]
+    pub fn put(&self, path: &str, bytes: &[u8]) {
+        let place = self.root().join(path);
+        let made = place.parent().map_or(Ok(()), std::fs::create_dir_all);
+        if let Err(error) = made.and_then(|()| std::fs::write(&place, bytes)) {
+            fail(&error.to_string());
+        }
+    }
+
+    /// Removes a file behind the road's back.
+    #[track_caller]
+    #[expect(clippy::disallowed_methods, reason = "somebody else removes, not the road")]
+    pub fn remove(&self, path: &str) {
+        if let Err(error) = std::fs::remove_file(self.root().join(path)) {
+            fail(&error.to_string());
+        }
+    }
+
+    /// The bytes of a file.
+    #[track_caller]
+    #[expect(clippy::disallowed_methods, reason = "a test looks at the disk itself")]
+    pub fn bytes(&self, path: &str) -> Vec<u8> {
+        std::fs::read(self.root().join(path)).unwrap_or_else(|error| fail(&error.to_string()))
     }
 
     /// Every file of the vault with its text, as one string in the fixture's form.
@@ -116,7 +149,7 @@ pub fn show(outcome: &Outcome) -> String {
         Outcome::Answered(output) | Outcome::Steered(_, output) => output.text.clone(),
         Outcome::Done { output, changes, .. } => {
             let diffs: String =
-                changes.iter().map(|change| change.headline() + "\n" + &body(&change.diff())).collect();
+                changes.iter().map(|change| change.headline() + "\n" + &body(change)).collect();
             format!("{}\n{diffs}", output.text)
         }
         Outcome::Shown { summary, .. } => format!("would: {summary}"),
@@ -125,18 +158,14 @@ pub fn show(outcome: &Outcome) -> String {
     }
 }
 
-/// A diff without its file headers; the headline says the path.
-fn body(diff: &str) -> String {
+/// A diff without its file headers; the headline says the path. Where there is no text, the headline says it all.
+fn body(change: &vault::Change) -> String {
+    let diff = if change.texts().is_some() { change.diff() } else { String::new() };
     let lines = diff
         .lines()
         .filter(|line| !line.starts_with("--- ") && !line.starts_with("+++ ") && !line.starts_with("@@"));
-    let kept: Vec<&str> =
-        lines.filter(|line| line.starts_with(['+', '-', ' ']) && !is_headline(line)).collect();
+    let kept: Vec<&str> = lines.filter(|line| line.starts_with(['+', '-', ' '])).collect();
     kept.iter().map(|line| format!("{line}\n")).collect()
-}
-
-fn is_headline(line: &str) -> bool {
-    line.ends_with(" bytes)") || line.contains(" (to the trash, as ")
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests build their vault on disk before the road exists")]

@@ -1,1 +1,7 @@
-//! The agent itself: finding tools, turning pages.
+//! The agent itself: finding tools, turning pages; one file for each tool.
+
+mod find_tool;
+mod read_result;
+
+pub use find_tool::FindTool;
+pub use read_result::ReadResult;

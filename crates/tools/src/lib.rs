@@ -4,7 +4,14 @@
 //! Deliberately not here: policy, approval, checkpoints, audit (the road does them for every tool alike).
 
 pub mod agent;
+mod clock;
 pub mod edit;
+pub mod obsidian;
+mod page;
 pub mod read;
 pub mod table;
 pub mod vault;
+mod window;
+
+#[cfg(test)]
+mod tests;

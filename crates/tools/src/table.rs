@@ -2,6 +2,8 @@
 
 use pipeline::Registry;
 
+use crate::{agent, edit, obsidian as o, read, vault};
+
 /// A registry with all built-in tools.
 pub fn all() -> Registry {
     let registry = Registry::default();
@@ -12,18 +14,69 @@ pub fn all() -> Registry {
     registry
 }
 
+/// A registry with the Obsidian surface instead: the tools of the Obsidian MCP server, under its names.
+pub fn obsidian() -> Registry {
+    let registry = Registry::default();
+    registry
+        .add(o::GetNote)
+        .add(o::ListNotes)
+        .add(o::ListTags)
+        .add(o::SearchNotes)
+        .add(o::GetLinks)
+        .add(o::OpenInUi)
+        .add(o::History)
+        .add(o::WriteNote)
+        .add(o::AppendToNote)
+        .add(o::PatchNote)
+        .add(o::ReplaceInNote)
+        .add(o::ManageFrontmatter)
+        .add(o::ManageTags)
+        .add(o::DeleteNote)
+        .add(o::MoveNote)
+        .add(o::Undo);
+    registry
+}
+
 fn add_read(registry: &Registry) {
-    let _ = registry;
+    registry
+        .add(read::ReadFile)
+        .add(read::ListFiles)
+        .add(read::SearchFiles)
+        .add(read::ListCheckpoints)
+        .add(read::ReadCheckpoint)
+        .add(read::DiffCheckpoint);
 }
 
 fn add_vault(registry: &Registry) {
-    let _ = registry;
+    registry
+        .add(vault::GetFrontmatter)
+        .add(vault::ListTags)
+        .add(vault::QueryVault)
+        .add(vault::SearchByTag)
+        .add(vault::SemanticSearch)
+        .add(vault::SimilarNotes)
+        .add(vault::GetLinkedNotes)
+        .add(vault::GetVaultStats)
+        .add(vault::GetDailyNote)
+        .add(vault::VaultHealthCheck);
 }
 
-fn add_edit(registry: &Registry) {
-    let _ = registry;
+pub(crate) fn add_edit(registry: &Registry) {
+    registry
+        .add(edit::AppendToFile)
+        .add(edit::BatchFiles)
+        .add(edit::CreateFolder)
+        .add(edit::DeleteFile)
+        .add(edit::EditFile)
+        .add(edit::ManageTags)
+        .add(edit::MoveFile)
+        .add(edit::PatchNote)
+        .add(edit::ReplaceInFile)
+        .add(edit::RestoreCheckpoint)
+        .add(edit::UpdateFrontmatter)
+        .add(edit::WriteFile);
 }
 
 fn add_agent(registry: &Registry) {
-    let _ = registry;
+    registry.add(agent::FindTool).add(agent::ReadResult);
 }

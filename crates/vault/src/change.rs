@@ -114,12 +114,18 @@ impl Change {
         }
     }
 
-    /// Every path that must be writable for this change.
+    /// Every path that must be writable for this change. The trash is Verger's own: what a delete put there, and the
+    /// folder if the first delete made it, goes again when the delete is taken back.
     pub fn written(&self) -> Vec<&VaultPath> {
         match self {
-            Change::Move { from, to, trash: Trash::No } => vec![from, to],
-            Change::Move { from, trash: Trash::Into, .. } => vec![from],
-            Change::Move { to, trash: Trash::OutOf, .. } => vec![to],
+            Change::Delete { path, .. } if is_in_trash(path) => Vec::new(),
+            Change::MakeFolder { path } | Change::RemoveFolder { path } if path.as_str() == ".trash" => {
+                Vec::new()
+            }
+            // The word of a plan is not enough: only what does lie in the trash is left out.
+            Change::Move { from, to, trash: Trash::Into } if is_in_trash(to) => vec![from],
+            Change::Move { from, to, trash: Trash::OutOf } if is_in_trash(from) => vec![to],
+            Change::Move { from, to, .. } => vec![from, to],
             other => vec![other.path()],
         }
     }
@@ -191,6 +197,11 @@ impl Change {
     }
 }
 
+/// Whether a path is the vault's trash or lies in it; only Verger itself writes there.
+pub fn is_in_trash(path: &VaultPath) -> bool {
+    path.segments().next() == Some(".trash")
+}
+
 /// A real unified diff of two texts.
 pub fn unified(before: &str, after: &str, old: &str, new: &str) -> String {
     line_diff(before, after).unified_diff().context_radius(3).header(old, new).to_string()
@@ -215,4 +226,28 @@ const DIFF_TIME: std::time::Duration = std::time::Duration::from_millis(200);
 
 fn line_diff<'a>(before: &'a str, after: &'a str) -> TextDiff<'a, 'a, str> {
     TextDiff::configure().timeout(DIFF_TIME).diff_lines(before, after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(from: &str, to: &str, trash: Trash, expected: &[&str]) {
+        let path = |text: &str| VaultPath::parse(text).unwrap();
+        let change = Change::Move { from: path(from), to: path(to), trash };
+        let written: Vec<&str> = change.written().into_iter().map(VaultPath::as_str).collect();
+        assert_eq!(written, expected, "{from} -> {to} {trash:?}");
+    }
+
+    #[test]
+    fn only_the_trash_itself_needs_no_leave_to_be_written() {
+        check("a.md", ".trash/a.md", Trash::Into, &["a.md"]);
+        check(".trash/a.md", "a.md", Trash::OutOf, &["a.md"]);
+        check("a.md", "b.md", Trash::No, &["a.md", "b.md"]);
+        check("a.md", ".trash/a.md", Trash::No, &["a.md", ".trash/a.md"]);
+        check("a.md", "Templates/a.md", Trash::Into, &["a.md", "Templates/a.md"]);
+        check(".git/config", "a.md", Trash::OutOf, &[".git/config", "a.md"]);
+        check(".trashy/a.md", "a.md", Trash::OutOf, &[".trashy/a.md", "a.md"]);
+    }
 }

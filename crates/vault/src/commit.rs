@@ -4,9 +4,10 @@
 //! the commit is not acknowledged before every new file and its folder are on disk. When a step fails, what was
 //! done is put back from the files that were swapped out; when the process dies, `recover.rs` does it at the next start.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashSet};
+use std::sync::{Mutex, PoisonError};
 
-use crate::change::{Bytes, Change, Stamp};
+use crate::change::{Bytes, Change, Stamp, Trash};
 use crate::disk::{Disk, Replaced, STAGED_PREFIX, Stage, Staged, State};
 use crate::error::{Error, Result};
 use crate::files::Kind;
@@ -55,6 +56,12 @@ pub fn commit(disk: &Disk, store: &mut Store, commit: &Commit<'_>) -> Result<Rec
     let lock = store.lock_handle()?;
     let _held = store::hold(&lock)?;
     store.log.catch_up()?;
+    if store.log.knows(&commit.id) {
+        return Err(Error::Checkpoint {
+            reason: "checkpoint_exists",
+            message: format!("there is a checkpoint {} already", commit.id),
+        });
+    }
     recover::finish_interrupted(disk, store)?;
     let work = compare(disk, commit.changes)?;
     let stage = recover::stage(disk, store)?;
@@ -82,7 +89,7 @@ struct Work {
 struct Move {
     from: VaultPath,
     to: VaultPath,
-    trash: crate::change::Trash,
+    trash: Trash,
 }
 
 #[derive(Debug)]
@@ -162,18 +169,22 @@ fn is_vacated(path: &VaultPath, moves: &[Move]) -> bool {
     moves.iter().any(|step| step.from == *path)
 }
 
-/// Where a path of the plan lies before the moves are made.
+/// Where a path of the plan lies before the moves are made: the move of the file itself decides, then of the nearest
+/// folder.
 fn before_moves(path: &VaultPath, moves: &[Move]) -> Result<VaultPath> {
-    for step in moves {
-        if *path == step.to {
-            return Ok(step.from.clone());
-        }
-        if path.is_in(&step.to.clone().into()) {
+    let moved = |step: &&Move| *path == step.to || is_below(path, &step.to);
+    match moves.iter().filter(moved).max_by_key(|step| step.to.as_str().len()) {
+        None => Ok(path.clone()),
+        Some(step) if *path == step.to => Ok(step.from.clone()),
+        Some(step) => {
             let below = &path.as_str()[step.to.as_str().len() + 1..];
-            return step.from.join(below).map_err(|error| Error::Path { text: path.to_string(), error });
+            step.from.join(below).map_err(|error| Error::Path { text: path.to_string(), error })
         }
     }
-    Ok(path.clone())
+}
+
+fn is_below(path: &VaultPath, folder: &VaultPath) -> bool {
+    path.as_str().strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
 }
 
 fn unchanged(disk: &Disk, path: &VaultPath, before: &Bytes, moves: &[Move]) -> Result<State> {
@@ -212,24 +223,27 @@ fn make_parents(
     Ok(())
 }
 
-/// A move whose target is the source of another move waits for that one.
-fn order_moves(disk: &Disk, mut moves: Vec<Move>) -> Result<Vec<(Move, Option<u64>)>> {
-    let sources: BTreeSet<VaultPath> = moves.iter().map(|step| step.from.clone()).collect();
-    let mut targets = BTreeMap::new();
-    for step in &moves {
-        if targets.insert(step.to.clone(), ()).is_some() {
-            return Err(Error::Exists { path: step.to.clone() });
-        }
+/// A move waits for the one that frees its target; for what leaves its folder first; for the folder that it goes into.
+fn order_moves(disk: &Disk, moves: Vec<Move>) -> Result<Vec<(Move, Option<u64>)>> {
+    let mut waiting: BTreeSet<VaultPath> = moves.iter().map(|step| step.from.clone()).collect();
+    let mut targets = BTreeSet::new();
+    let mut left = Vec::with_capacity(moves.len());
+    for step in moves {
         let alias = step.from.folded() == step.to.folded();
-        if !sources.contains(&step.to) && !alias && disk.look(&step.to)?.is_some() {
+        let taken = !waiting.contains(&step.to) && !alias && disk.look(&step.to)?.is_some();
+        if taken || !targets.insert(step.to.clone()) {
             return Err(Error::Exists { path: step.to.clone() });
         }
+        let size = match disk.look(&step.from)? {
+            Some((Kind::File, stat)) => Some(stat.size),
+            Some((Kind::Folder, _)) => None,
+            None => return Err(Error::Missing { path: step.from.clone(), near: Vec::new() }),
+        };
+        left.push((step, size));
     }
-    let mut ordered = Vec::with_capacity(moves.len());
-    while !moves.is_empty() {
-        let waiting: BTreeSet<VaultPath> = moves.iter().map(|step| step.from.clone()).collect();
-        let Some(index) = moves.iter().position(|step| !waiting.contains(&step.to) || step.from == step.to)
-        else {
+    let mut ordered = Vec::with_capacity(left.len());
+    while !left.is_empty() {
+        let Some(index) = left.iter().position(|(step, size)| is_ready(step, *size, &waiting, &left)) else {
             return Err(Error::Edit {
                 reason: "move_cycle",
                 message: "the moves form a circle: each target is the source of another".to_owned(),
@@ -237,15 +251,22 @@ fn order_moves(disk: &Disk, mut moves: Vec<Move>) -> Result<Vec<(Move, Option<u6
                 candidates: waiting.iter().map(ToString::to_string).collect(),
             });
         };
-        let step = moves.remove(index);
-        let size = match disk.look(&step.from)? {
-            Some((Kind::File, stat)) => Some(stat.size),
-            Some((Kind::Folder, _)) => None,
-            None => return Err(Error::Missing { path: step.from.clone(), near: Vec::new() }),
-        };
-        ordered.push((step, size));
+        let next = left.remove(index);
+        waiting.remove(&next.0.from);
+        ordered.push(next);
     }
     Ok(ordered)
+}
+
+fn is_ready(
+    step: &Move,
+    size: Option<u64>,
+    waiting: &BTreeSet<VaultPath>,
+    left: &[(Move, Option<u64>)],
+) -> bool {
+    let freed = step.from == step.to || !waiting.contains(&step.to);
+    let left_by_all = size.is_some() || !waiting.iter().any(|from| is_below(from, &step.from));
+    freed && left_by_all && !left.iter().any(|(other, size)| size.is_none() && is_below(&step.to, &other.to))
 }
 
 fn carry_out(
@@ -260,7 +281,7 @@ fn carry_out(
         (0..work.writes.len()).map(|index| format!("{STAGED_PREFIX}{}-{index}", commit.id)).collect();
     let mut staged = Vec::new();
     let prepared = stage_all(stage, &names, work, &mut staged)
-        .and_then(|()| write_down(store, commit, work))
+        .and_then(|()| write_down(disk, store, commit, work))
         .and_then(|()| sync_both(store, &staged));
     if let Err(error) = prepared {
         store.log.retract(&commit.id, start);
@@ -296,6 +317,9 @@ fn stage_all(stage: &Stage, names: &[String], work: &Work, staged: &mut Vec<Opti
             (None, None) => None,
         };
         let file = stage.write(name, after, permissions)?;
+        if let Some((_, state)) = &write.before {
+            file.set_owner(state.owner);
+        }
         let stamped = write.stamp.map_or(Ok(()), |stamp| file.set_modified(stamp.modified_ns));
         staged.push(Some(file));
         stamped?;
@@ -304,15 +328,17 @@ fn stage_all(stage: &Stage, names: &[String], work: &Work, staged: &mut Vec<Opti
 }
 
 /// Appends the checkpoint: what will happen, and the bytes of both sides that the log does not hold yet.
-fn write_down(store: &mut Store, commit: &Commit<'_>, work: &Work) -> Result<()> {
+fn write_down(disk: &Disk, store: &mut Store, commit: &Commit<'_>, work: &Work) -> Result<()> {
     let mut blobs = Blobs::default();
     let mut steps: Vec<Step> = work.folders.iter().map(|path| Step::Make { path: path.clone() }).collect();
-    steps.extend(work.moves.iter().map(|(step, size)| Step::Move {
-        from: step.from.clone(),
-        to: step.to.clone(),
-        trash: step.trash.into(),
-        size: *size,
-    }));
+    for (step, size) in &work.moves {
+        let kept = match (step.trash, size) {
+            (Trash::Into, Some(_)) => blobs.kept(disk, store, &step.from)?,
+            _ => None,
+        };
+        let (from, to) = (step.from.clone(), step.to.clone());
+        steps.push(Step::Move { from, to, trash: step.trash.into(), size: *size, kept });
+    }
     for write in &work.writes {
         let before = write.before.as_ref().map(|(bytes, stat)| {
             let stamp = Stamp { permissions: stat.permissions, modified_ns: stat.modified_ns };
@@ -336,15 +362,28 @@ fn write_down(store: &mut Store, commit: &Commit<'_>, work: &Work) -> Result<()>
 
 #[derive(Default)]
 struct Blobs {
+    names: HashSet<Hash>,
     places: Vec<BlobPlace>,
     bytes: Vec<u8>,
 }
 
 impl Blobs {
+    /// The bytes of a file that goes to the trash. One too large to hold stays in the trash alone.
+    fn kept(&mut self, disk: &Disk, store: &Store, path: &VaultPath) -> Result<Option<Side>> {
+        match disk.read_up_to(path, crate::disk::LARGEST_FILE) {
+            Ok((bytes, state)) => {
+                let stamp = Stamp { permissions: state.permissions, modified_ns: state.modified_ns };
+                Ok(Some(self.side(store, &bytes, Some(stamp))))
+            }
+            Err(Error::TooLarge { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     fn side(&mut self, store: &Store, bytes: &[u8], stamp: Option<Stamp>) -> Side {
         let hash = Hash::of(bytes);
         let size = bytes.len() as u64;
-        if !store.log.has(&hash) && !self.places.iter().any(|place| place.hash == hash) {
+        if !store.log.has(&hash) && self.names.insert(hash) {
             let (packing, packed) = blob::pack(bytes);
             self.places.push(BlobPlace { hash, size, stored: packed.len() as u64, packing });
             self.bytes.extend_from_slice(&packed);
@@ -353,13 +392,43 @@ impl Blobs {
     }
 }
 
-/// Both before anything in the vault changes: a failure here has cost nothing.
+/// Both before anything in the vault changes: a failure here has cost nothing. The log and the staged files go to the
+/// disk at the same time, because the file system then needs one journal commit where it would need one each.
 fn sync_both(store: &Store, staged: &[Option<Staged>]) -> Result<()> {
-    for file in staged.iter().flatten() {
-        file.sync()?;
-    }
-    store.log.sync()
+    let waiting = Mutex::new(staged.iter().flatten());
+    // Taken out first: the lock must not be held while the disk works.
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let sync_files = || {
+        while let Some(file) = next() {
+            file.sync()?;
+        }
+        Ok(())
+    };
+    let threads = staged.iter().flatten().count().min(MOST_SYNCS);
+    std::thread::scope(|scope| {
+        let helpers: Vec<_> = (0..threads)
+            .map(|_| {
+                std::thread::Builder::new().name("vault sync".to_owned()).spawn_scoped(scope, sync_files)
+            })
+            .collect();
+        let mut answer = store.log.sync();
+        for helper in helpers {
+            let synced = match helper.map(std::thread::ScopedJoinHandle::join) {
+                Ok(Ok(synced)) => synced,
+                Ok(Err(_)) => {
+                    Err(Error::io("cannot sync the staged text", std::io::Error::other("its thread died")))
+                }
+                // Where no thread can be had, this one does the work.
+                Err(_) => sync_files(),
+            };
+            answer = answer.and(synced);
+        }
+        answer
+    })
 }
+
+/// How many files are synced at a time: enough to share journal commits, few enough for any disk.
+const MOST_SYNCS: usize = 8;
 
 /// Something that was done, and how to take it back.
 enum Done {

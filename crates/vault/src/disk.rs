@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::{Entry, Files, Kind, Stat};
-use crate::path::{VaultFolder, VaultPath};
+use crate::path::{PathError, VaultFolder, VaultPath};
 
 /// The largest file that is read into memory.
 pub const LARGEST_FILE: u64 = 256 * 1024 * 1024;
@@ -41,6 +41,8 @@ pub struct State {
     pub inode: u64,
     /// Permission bits.
     pub permissions: u32,
+    /// User and group.
+    pub owner: (u32, u32),
 }
 
 impl From<State> for Stat {
@@ -147,7 +149,12 @@ impl Disk {
         names
             .map(|entry| {
                 let name = entry.file_name().to_string_lossy().into_owned();
-                path.join(&name).map_err(|error| Error::Path { text: name, error })
+                let child = path.join(&name).map_err(|error| Error::Path { text: name.clone(), error })?;
+                // A name that is no UTF-8, or holds a back slash, would be taken for another file.
+                if child.name().as_bytes() != entry.file_name().to_bytes() {
+                    return Err(Error::Path { text: name, error: PathError::Control });
+                }
+                Ok(child)
             })
             .collect()
     }
@@ -193,7 +200,8 @@ impl Disk {
         let fd = fs::openat(
             &stage.folder,
             name,
-            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            // Whatever took the file's place meanwhile: a pipe must not hang us with the lock held.
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC,
             Mode::empty(),
         )?;
         let mut bytes = Vec::new();
@@ -316,47 +324,41 @@ impl Disk {
         })
     }
 
-    fn walk_folder(
-        &self,
-        folder: OwnedFd,
-        at: &VaultFolder,
-        depth: usize,
-        each: &mut dyn FnMut(Entry),
-    ) -> Result<()> {
-        let mut entries = fs::Dir::new(folder)
-            .map_err(|errno| Error::io(format!("cannot list the folder `{at}`"), errno))?;
-        let mut below = Vec::new();
+    /// Calls `each` for what lies directly in a folder; hidden names are left out.
+    pub(crate) fn list(&self, at: &VaultFolder, each: &mut dyn FnMut(Entry)) -> Result<()> {
+        let cannot = |errno| Error::io(format!("cannot list the folder `{at}`"), errno);
+        let mut entries = fs::Dir::new(self.open_folder(at).map_err(cannot)?).map_err(cannot)?;
         while let Some(entry) = entries.next() {
-            let entry = entry.map_err(|errno| Error::io(format!("cannot list the folder `{at}`"), errno))?;
+            let entry = entry.map_err(cannot)?;
             // Hidden names are no notes; a name that is no UTF-8 or holds control characters has no VaultPath.
             let Ok(name) = entry.file_name().to_str() else { continue };
-            if name.starts_with('.') {
-                continue;
-            }
             let Ok(path) = at.join(name) else { continue };
-            if path.name() != name {
+            if name.starts_with('.') || path.name() != name {
                 continue;
             }
-            let handle =
-                entries.fd().map_err(|errno| Error::io(format!("cannot list the folder `{at}`"), errno))?;
+            let handle = entries.fd().map_err(cannot)?;
             let Ok(stat) = fs::statat(handle, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
-            match FileType::from_raw_mode(stat.st_mode) {
-                FileType::RegularFile => each(Entry { path, kind: Kind::File, stat: state(&stat).into() }),
-                FileType::Directory => {
-                    each(Entry { path: path.clone(), kind: Kind::Folder, stat: state(&stat).into() });
-                    below.push(path);
-                }
-                _ => {}
-            }
+            let kind = match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => Kind::File,
+                FileType::Directory => Kind::Folder,
+                _ => continue,
+            };
+            each(Entry { path, kind, stat: state(&stat).into() });
         }
-        drop(entries);
-        for path in below {
-            // A folder that vanished or cannot be opened hides nothing else.
-            if let Ok(folder) = self.open_folder(&path.clone().into())
-                && depth < DEEPEST
-            {
-                self.walk_folder(folder, &path.into(), depth + 1, each)?;
+        Ok(())
+    }
+
+    fn walk_folder(&self, at: &VaultFolder, depth: usize, each: &mut dyn FnMut(Entry)) -> Result<()> {
+        let mut below = Vec::new();
+        self.list(at, &mut |entry| {
+            if entry.kind == Kind::Folder {
+                below.push(entry.path.clone());
             }
+            each(entry);
+        })?;
+        for path in below.into_iter().filter(|_| depth < DEEPEST) {
+            // A folder that vanished or cannot be opened hides nothing else.
+            self.walk_folder(&path.into(), depth + 1, each).ok();
         }
         Ok(())
     }
@@ -364,9 +366,7 @@ impl Disk {
 
 impl Files for Disk {
     fn walk(&self, each: &mut dyn FnMut(Entry)) -> Result<()> {
-        let root = VaultFolder::root();
-        let folder = self.open_folder(&root).map_err(|errno| Error::io("cannot open the vault", errno))?;
-        self.walk_folder(folder, &root, 0, each)
+        self.walk_folder(&VaultFolder::root(), 0, each)
     }
 
     fn read(&self, path: &VaultPath) -> Result<Vec<u8>> {
@@ -374,10 +374,9 @@ impl Files for Disk {
     }
 
     fn walk_in(&self, at: &VaultFolder, each: &mut dyn FnMut(Entry)) -> Result<()> {
-        match self.open_folder(at) {
-            Ok(folder) => self.walk_folder(folder, at, 0, each),
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
-            Err(errno) => Err(Error::io(format!("cannot list the folder `{at}`"), errno)),
+        match at.path().map(|path| self.look(path)).transpose()? {
+            Some(None | Some((Kind::File, _))) => Ok(()),
+            None | Some(Some((Kind::Folder, _))) => self.walk_folder(at, 0, each),
         }
     }
 
@@ -472,6 +471,15 @@ impl Staged {
         self.file.sync_all().map_err(|error| Error::io("cannot sync the staged text", error))
     }
 
+    /// Gives the file to the owner of the one that it replaces. Only root can; for others it is theirs already, or
+    /// stays with whoever writes.
+    pub(crate) fn set_owner(&self, (user, group): (u32, u32)) {
+        if rustix::process::geteuid().is_root() && (user, group) != (0, 0) {
+            let (user, group) = (fs::Uid::from_raw(user), fs::Gid::from_raw(group));
+            fs::fchown(&self.file, Some(user), Some(group)).ok();
+        }
+    }
+
     /// Gives the file an earlier time of change (for restores).
     pub(crate) fn set_modified(&self, nanoseconds: i64) -> Result<()> {
         let time = rustix::time::Timespec {
@@ -506,8 +514,9 @@ fn rename_to_nothing(
 fn state(stat: &fs::Stat) -> State {
     State {
         size: u64::try_from(stat.st_size).unwrap_or(0),
-        modified_ns: stat.st_mtime as i64 * 1_000_000_000 + stat.st_mtime_nsec as i64,
+        modified_ns: stat.st_mtime * 1_000_000_000 + i64::try_from(stat.st_mtime_nsec).unwrap_or(0),
         inode: stat.st_ino,
         permissions: stat.st_mode & 0o7777,
+        owner: (stat.st_uid, stat.st_gid),
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::{Change, Trash};
+use crate::change::{Change, Trash, is_in_trash};
 use crate::edit::relink::{Moves, Relink, apply};
 use crate::error::{Error, Result};
 use crate::files::Kind;
@@ -36,9 +36,12 @@ pub fn plan(view: &View<'_>, pairs: &[(VaultPath, VaultPath)]) -> Result<MovePla
     for (from, to) in pairs {
         match view.look(from)?.map(|entry| entry.kind) {
             Some(Kind::File) => moves.add(from.clone(), to.clone()),
-            Some(Kind::Folder) => moves
-                .add_folder(from, to, &files)
-                .map_err(|error| Error::Path { text: to.to_string(), error })?,
+            Some(Kind::Folder) => {
+                check_contents(view, from, to)?;
+                moves
+                    .add_folder(from, to, &files)
+                    .map_err(|error| Error::Path { text: to.to_string(), error })?;
+            }
             None => return Err(Error::Missing { path: from.clone(), near: view.near(from) }),
         }
         changes.push(Change::Move { from: from.clone(), to: to.clone(), trash: Trash::No });
@@ -72,6 +75,42 @@ fn check_targets(view: &View<'_>, pairs: &[(VaultPath, VaultPath)]) -> Result<()
         }
     }
     Ok(())
+}
+
+/// What lies in a folder goes along, so each of it must be writable here and there: a protected note does not move with
+/// its folder, and a hidden one is not moved out of the rule that hides it. Dot files inside stay dot files and may go.
+fn check_contents(view: &View<'_>, from: &VaultPath, to: &VaultPath) -> Result<()> {
+    let scope = view.scope();
+    // The road refuses the folder itself, with the right words.
+    if scope.check_write(from).is_err() || scope.check_write(to).is_err() {
+        return Ok(());
+    }
+    let mut fixed = Vec::new();
+    let mut unseen = false;
+    for inside in view.contents(from)? {
+        let below = &inside.as_str()[from.as_str().len() + 1..];
+        if below.split('/').any(|name| name.starts_with('.')) {
+            continue;
+        }
+        let target = to.join(below).map_err(|error| Error::Path { text: below.to_owned(), error })?;
+        if scope.check_write(&inside).is_ok() && scope.check_write(&target).is_ok() {
+            continue;
+        }
+        match scope.may_read(&inside) {
+            true => fixed.push(inside.to_string()),
+            false => unseen = true,
+        }
+    }
+    if fixed.is_empty() && !unseen {
+        return Ok(());
+    }
+    let what = fixed.first().map_or("something".to_owned(), |path| format!("`{path}`"));
+    Err(Error::Edit {
+        reason: "path_forbidden",
+        message: format!("`{from}` holds {what}, which may not be moved along to `{to}`"),
+        hint: "move the files that may be moved one by one, or ask the user".to_owned(),
+        candidates: fixed,
+    })
 }
 
 /// The files whose links may have to follow: those that move, and those with a link to a name that comes or goes.
@@ -128,6 +167,14 @@ impl MovePlan {
 
 /// Plans a delete: into the vault's `.trash`, under a free name. Folders must be empty; they simply go.
 pub fn plan_delete(view: &View<'_>, path: &VaultPath) -> Result<Vec<Change>> {
+    if is_in_trash(path) {
+        return Err(Error::Edit {
+            reason: "path_forbidden",
+            message: format!("`{path}` is in the trash already"),
+            hint: "only people empty the trash; restore_checkpoint takes things out of it".to_owned(),
+            candidates: Vec::new(),
+        });
+    }
     match view.look(path)?.map(|entry| entry.kind) {
         None => Err(Error::Missing { path: path.clone(), near: view.near(path) }),
         Some(Kind::Folder) if !view.contents(path)?.is_empty() => Err(Error::NotEmpty { path: path.clone() }),
@@ -148,7 +195,7 @@ fn free_in_trash(view: &View<'_>, path: &VaultPath) -> Result<VaultPath> {
             n => format!("{} {n}{extension}", path.stem()),
         };
         let place = named(format!(".trash/{name}"))?;
-        if view.look(&place)?.is_none() {
+        if view.is_free(&place)? {
             return Ok(place);
         }
     }

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use unicode_normalization::UnicodeNormalization;
 
 use crate::error::{Error, Result};
 use crate::path::VaultPath;
@@ -146,22 +147,52 @@ fn patterns(files: &[(&str, String)]) -> Result<Gitignore> {
     };
     builder.case_insensitive(true).map_err(|error| damaged("(all)", error))?;
     for (file, text) in files {
-        for line in text.lines() {
-            // Braces are literal in gitignore files; the matcher would take them for alternatives.
-            let line = line.replace('{', "\\{").replace('}', "\\}");
+        // Some editors put a byte order mark first; as part of the first pattern it would switch that pattern off.
+        for line in text.strip_prefix('\u{feff}').unwrap_or(text).lines() {
+            let line = with_literal_braces(line);
             builder.add_line(None, &line).map_err(|error| damaged(file, error))?;
+            // A rule written on a Mac may be decomposed where the file's name is composed.
+            let composed: String = line.nfc().collect();
+            if composed != line {
+                builder.add_line(None, &composed).map_err(|error| damaged(file, error))?;
+            }
         }
     }
     builder.build().map_err(|error| damaged(files.first().map_or("", |file| file.0), error))
 }
 
+/// Braces are literal in gitignore files; the matcher would take them for alternatives.
+fn with_literal_braces(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut escaped = false;
+    for c in line.chars() {
+        if matches!(c, '{' | '}') && !escaped {
+            out.push('\\');
+        }
+        escaped = c == '\\' && !escaped;
+        out.push(c);
+    }
+    out
+}
+
 fn matches(rules: &Gitignore, path: &VaultPath) -> bool {
-    let hit = |text: &str| {
-        rules.matched_path_or_any_parents(text, false).is_ignore()
-            // A pattern for folders (`Private/`) names the folder itself too.
-            || rules.matched_path_or_any_parents(text, true).is_ignore()
-    };
-    !rules.is_empty() && (hit(path.as_str()) || hit(&path.folded()))
+    if rules.is_empty() {
+        return false;
+    }
+    let folded = path.folded();
+    is_hit(rules, path.as_str()) || (folded != path.as_str() && is_hit(rules, &folded))
+}
+
+/// From the root down, as git does: what lies in an ignored folder stays ignored, whatever a later `!` says.
+fn is_hit(rules: &Gitignore, text: &str) -> bool {
+    // A name of invisible characters folds to nothing; an empty name would make the path look absolute.
+    let names: Vec<&str> = text.split('/').filter(|name| !name.is_empty()).collect();
+    (1..=names.len()).any(|count| {
+        let part = names[..count].join("/");
+        // A pattern for folders (`Private/`) names the folder itself too.
+        rules.matched(&part, true).is_ignore()
+            || (count == names.len() && rules.matched(&part, false).is_ignore())
+    })
 }
 
 impl Scope {
@@ -257,7 +288,9 @@ fn is_secret(path: &VaultPath) -> bool {
     let first = names.next().unwrap_or_default();
     let rest: Vec<&str> = names.collect();
     let open = match first {
-        ".trash" | ".verger" => true,
+        ".trash" => true,
+        // What is to stay unseen is named in there.
+        ".verger" => rest.first().is_none_or(|name| *name != "ignore"),
         // Plugin data holds keys; the workspace says what is open right now.
         ".obsidian" => {
             !rest.first().is_some_and(|name| name.starts_with("workspace") || *name == "cache")
@@ -306,11 +339,33 @@ mod tests {
             ("# comment", "comment", false),
             ("{a,b}.md", "a.md", false),
             ("{a,b}.md", "{a,b}.md", true),
-            ("e\u{301}/", "é/x.md", false),
+            ("\\{a\\}.md", "{a}.md", true),
+            ("Private/\n!*.md", "Private/x.md", true),
+            ("/*\n!/Open/", "Open/x.md", false),
+            ("/*\n!/Open/", "Shut/x.md", true),
+            ("\u{feff}Private/", "Private/x.md", true),
+            ("e\u{301}/", "é/x.md", true),
             ("é/", "e\u{301}/x.md", true),
         ] {
             hidden(pattern, text, expected);
         }
+    }
+
+    /// Found by review: the matcher asserts that a path has no root, and names can fold to nothing.
+    #[test]
+    fn names_of_invisible_characters_do_not_break_the_matcher() {
+        for text in
+            ["\u{200b}/x.md", "\u{200b}/\u{200b}/x.md", "\u{200b}/\u{200d}/\u{feff}/Private/x.md", "\u{200b}"]
+        {
+            let _ = scope("Private/", "Private/").check_write(&path(text));
+        }
+        hidden("/Private/", "\u{200b}/Private/x.md", true);
+    }
+
+    #[test]
+    fn the_file_that_names_what_is_hidden_is_hidden_itself() {
+        assert!(!Scope::default().may_read(&path(".verger/ignore")));
+        assert!(Scope::default().may_read(&path(".verger/protect")));
     }
 
     #[test]

@@ -67,17 +67,35 @@ fn finish(disk: &Disk, store: &Store, stage: &Stage, checkpoint: &Checkpoint) ->
     if !lasting.contains(&State::Taken) {
         for (step, state) in checkpoint.steps.iter().zip(&states).rev() {
             if let (Step::Make { path }, State::Taken) = (step, state) {
-                remove_if_empty(disk, path)?;
+                unless_in_the_way(remove_if_empty(disk, path))?;
             }
         }
         return Ok(Ending::Undone);
     }
     for (index, step) in checkpoint.steps.iter().enumerate() {
-        if states[index] == State::Open {
-            carry_out(disk, store, stage, step, &format!("{STAGED_PREFIX}{}-r{index}", checkpoint.id))?;
+        // Looked at anew: the step before may have made room for this one, or brought its folder.
+        if state(disk, step)? == State::Open {
+            let name = format!("{STAGED_PREFIX}{}-r{index}", checkpoint.id);
+            unless_in_the_way(carry_out(disk, store, stage, step, &name))?;
         }
     }
     Ok(Ending::Finished)
+}
+
+/// What somebody put in the way since is left as it is, like a file that they changed; else no start would succeed again.
+fn unless_in_the_way(answer: Result<()>) -> Result<()> {
+    match answer {
+        Err(
+            Error::Exists { .. }
+            | Error::Missing { .. }
+            | Error::IsFolder { .. }
+            | Error::NotAFolder { .. }
+            | Error::NotEmpty { .. }
+            | Error::Symlink { .. }
+            | Error::Special { .. },
+        ) => Ok(()),
+        answer => answer,
+    }
 }
 
 fn state(disk: &Disk, step: &Step) -> Result<State> {
@@ -105,9 +123,12 @@ fn state(disk: &Disk, step: &Step) -> Result<State> {
             let now = match disk.read_up_to(path, crate::disk::LARGEST_FILE) {
                 Ok((bytes, _)) => Some(Hash::of(&bytes)),
                 Err(Error::Missing { .. } | Error::NotAFolder { .. }) => None,
-                Err(Error::IsFolder { .. } | Error::Symlink { .. } | Error::Special { .. }) => {
-                    return Ok(State::Foreign);
-                }
+                Err(
+                    Error::IsFolder { .. }
+                    | Error::Symlink { .. }
+                    | Error::Special { .. }
+                    | Error::TooLarge { .. },
+                ) => return Ok(State::Foreign),
                 Err(error) => return Err(error),
             };
             let is = |side: &Option<Side>| side.as_ref().map(|side| side.hash) == now;

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::change::{Change, Stamp, Trash};
+use crate::change::{Change, Stamp, Trash, is_in_trash};
 use crate::disk::{Disk, LARGEST_FILE};
 use crate::error::{Error, Result};
 use crate::files::Kind;
@@ -43,11 +43,21 @@ pub struct Restore {
     pub changes: Vec<Change>,
     /// The checkpoints that it takes back, newest first.
     pub of: Vec<String>,
+    /// What could not be moved back: it is gone (the trash was emptied) or its old place is taken.
+    pub lost: Vec<VaultPath>,
 }
 
-/// Plans a restore against what is on disk now.
-pub fn plan(disk: &Disk, store: &Store, undo: &Undo, conflict: Conflict) -> Result<Restore> {
+/// Plans a restore against what is on disk now. What touches a path that `sees` hides is not taken back: part of a
+/// commit would be neither the old state nor the new one.
+pub fn plan(
+    disk: &Disk,
+    store: &Store,
+    undo: &Undo,
+    conflict: Conflict,
+    sees: &dyn Fn(&VaultPath) -> bool,
+) -> Result<Restore> {
     let chosen = choose(store, undo)?;
+    check_visible(undo, &chosen, sees)?;
     let only = match undo {
         Undo::File(_, path) => Some(path),
         Undo::Call(_) | Undo::Task(_) => None,
@@ -55,9 +65,12 @@ pub fn plan(disk: &Disk, store: &Store, undo: &Undo, conflict: Conflict) -> Resu
     let mut picture = Picture {
         disk,
         conflict,
+        sees,
+        unseen: false,
         files: BTreeMap::new(),
         folders: BTreeMap::new(),
         conflicts: BTreeSet::new(),
+        lost: BTreeSet::new(),
     };
     let mut touched = false;
     for (_, steps) in &chosen {
@@ -75,17 +88,63 @@ pub fn plan(disk: &Disk, store: &Store, undo: &Undo, conflict: Conflict) -> Resu
             message: format!("that checkpoint does not touch `{path}`"),
         });
     }
+    if picture.unseen {
+        return Err(Error::Checkpoint {
+            reason: "checkpoint_forbidden",
+            message: "taking that back would touch files that may not be read here".to_owned(),
+        });
+    }
     if !picture.conflicts.is_empty() {
         let names: Vec<String> = picture.conflicts.iter().map(|path| format!("`{path}`")).collect();
         return Err(Error::Edit {
             reason: "restore_conflict",
-            message: format!("changed by somebody else since: {}", names.join(", ")),
+            message: format!("changed again since: {}", names.join(", ")),
             hint: "look at the diff; repeat with force to take it back all the same (the newer text is checkpointed)"
                 .to_owned(),
             candidates: picture.conflicts.iter().map(ToString::to_string).collect(),
         });
     }
-    Ok(Restore { changes: picture.changes(store)?, of: chosen.into_iter().map(|(id, _)| id).collect() })
+    Ok(Restore {
+        changes: picture.changes(store)?,
+        of: chosen.into_iter().map(|(id, _)| id).collect(),
+        lost: picture.lost.into_iter().collect(),
+    })
+}
+
+/// One whose every step is hidden is simply not there.
+fn check_visible(
+    undo: &Undo,
+    chosen: &[(String, Vec<Step>)],
+    sees: &dyn Fn(&VaultPath) -> bool,
+) -> Result<()> {
+    let sees = |step: &Step| step.named().into_iter().all(sees);
+    let steps = || {
+        chosen.iter().flat_map(|(_, steps)| steps).filter(|step| match undo {
+            Undo::File(_, path) => step.paths().contains(&path),
+            Undo::Call(_) | Undo::Task(_) => true,
+        })
+    };
+    if steps().all(sees) {
+        return Ok(());
+    }
+    let name = match undo {
+        Undo::Call(id) | Undo::File(id, _) | Undo::Task(id) => id,
+    };
+    Err(match steps().any(|step| sees(step) && !is_of_trash(step)) {
+        true => Error::Checkpoint {
+            reason: "checkpoint_forbidden",
+            message: format!("`{name}` also touches files that may not be read here"),
+        },
+        false => Error::Checkpoint {
+            reason: "checkpoint_missing",
+            message: format!("there is no checkpoint `{name}`"),
+        },
+    })
+}
+
+/// Whether a step is only about the trash, so that it says nothing about what was done.
+pub(crate) fn is_of_trash(step: &Step) -> bool {
+    step.paths().into_iter().all(is_in_trash)
 }
 
 /// The commits to take back, newest first. Those that did not happen count for nothing.
@@ -127,8 +186,8 @@ fn choose(store: &Store, undo: &Undo) -> Result<Vec<(String, Vec<Step>)>> {
 enum Content {
     /// Nothing there.
     Nothing,
-    /// The very file that lies at this path on disk now.
-    Disk(VaultPath),
+    /// The very file that lies at this path on disk now, with these stored bytes in place of its own.
+    Disk(VaultPath, Option<Side>),
     /// These stored bytes.
     Blob(Side),
 }
@@ -137,16 +196,19 @@ enum Content {
 struct Picture<'d> {
     disk: &'d Disk,
     conflict: Conflict,
+    sees: &'d dyn Fn(&VaultPath) -> bool,
+    unseen: bool,
     files: BTreeMap<VaultPath, Content>,
     folders: BTreeMap<VaultPath, bool>,
     conflicts: BTreeSet<VaultPath>,
+    lost: BTreeSet<VaultPath>,
 }
 
 impl Picture<'_> {
     fn get(&self, path: &VaultPath) -> Result<Content> {
         match self.files.get(path) {
             Some(content) => Ok(content.clone()),
-            None if self.is_file(path)? => Ok(Content::Disk(path.clone())),
+            None if self.is_file(path)? => Ok(Content::Disk(path.clone(), None)),
             None => Ok(Content::Nothing),
         }
     }
@@ -162,25 +224,36 @@ impl Picture<'_> {
     fn hash(&self, content: &Content) -> Result<Option<Hash>> {
         match content {
             Content::Nothing => Ok(None),
-            Content::Blob(side) => Ok(Some(side.hash)),
-            Content::Disk(path) => {
-                let (bytes, _) = self.disk.read_up_to(path, LARGEST_FILE)?;
-                Ok(Some(Hash::of(&bytes)))
-            }
+            Content::Blob(side) | Content::Disk(_, Some(side)) => Ok(Some(side.hash)),
+            Content::Disk(path, None) => Ok(Some(Hash::of(&self.bytes(path)?))),
         }
     }
 
+    fn bytes(&self, path: &VaultPath) -> Result<Vec<u8>> {
+        self.disk.read_up_to(path, LARGEST_FILE).map(|(bytes, _)| bytes)
+    }
+
     fn take_back(&mut self, step: &Step) -> Result<()> {
+        self.unseen |= step.named().into_iter().any(|path| !(self.sees)(path));
         match step {
             Step::Write { path, before, after } => {
-                let now = self.hash(&self.get(path)?)?;
+                let there = self.get(path)?;
+                let now = self.hash(&there)?;
                 let is = |side: &Option<Side>| side.as_ref().map(|side| side.hash) == now;
                 if !is(after) && !is(before) {
                     self.conflict_at(path);
                 }
-                self.files.insert(path.clone(), before.clone().map_or(Content::Nothing, Content::Blob));
+                let content = match (before.clone(), there) {
+                    (None, _) => Content::Nothing,
+                    // A file that also moved goes back as itself, out of the trash too, and then gets its bytes.
+                    (Some(side), Content::Disk(origin, _)) => Content::Disk(origin, Some(side)),
+                    (Some(side), Content::Nothing | Content::Blob(_)) => Content::Blob(side),
+                };
+                self.files.insert(path.clone(), content);
             }
-            Step::Move { from, to, size: Some(_), .. } => self.move_file(to, from)?,
+            Step::Move { from, to, size: Some(_), kept, .. } => {
+                self.take_back_move(to, from, kept.as_ref())?
+            }
             Step::Move { from, to, size: None, .. } => self.move_folder(to, from)?,
             Step::Make { path } => {
                 self.folders.insert(path.clone(), false);
@@ -192,17 +265,31 @@ impl Picture<'_> {
         Ok(())
     }
 
+    /// A file whose copy in the trash is gone comes back from the log.
+    fn take_back_move(&mut self, from: &VaultPath, to: &VaultPath, kept: Option<&Side>) -> Result<()> {
+        if let Some(side) = kept
+            && self.get(from)? == Content::Nothing
+            && self.get(to)? == Content::Nothing
+        {
+            self.files.insert(to.clone(), Content::Blob(side.clone()));
+            return Ok(());
+        }
+        self.move_file(from, to)
+    }
+
     fn move_file(&mut self, from: &VaultPath, to: &VaultPath) -> Result<()> {
         let moved = self.get(from)?;
         if moved == Content::Nothing {
             // Taken back already, or gone by another hand.
             if self.get(to)? == Content::Nothing {
                 self.conflict_at(from);
+                self.lost.insert(from.clone());
             }
             return Ok(());
         }
         if self.get(to)? != Content::Nothing {
             self.conflict_at(to);
+            self.lost.insert(from.clone());
             return Ok(());
         }
         self.files.insert(from.clone(), Content::Nothing);
@@ -236,7 +323,9 @@ impl Picture<'_> {
         }
         for file in files {
             if self.get(&file)? != Content::Nothing {
-                self.move_file(&file, &below(&file, from, to)?)?;
+                let target = below(&file, from, to)?;
+                self.unseen |= !(self.sees)(&file) || !(self.sees)(&target);
+                self.move_file(&file, &target)?;
             }
         }
         for folder in folders {
@@ -260,7 +349,7 @@ impl Picture<'_> {
         let mut changes = Vec::new();
         let mut moved_away = BTreeSet::new();
         for (path, content) in &self.files {
-            if let Content::Disk(origin) = content
+            if let Content::Disk(origin, _) = content
                 && origin != path
                 && !self.is_file(path)?
             {
@@ -275,8 +364,15 @@ impl Picture<'_> {
         for (path, content) in &self.files {
             let occupied = self.is_file(path)? && !moved_away.contains(path);
             match content {
-                Content::Disk(origin) if origin == path || moved_away.contains(origin) => {}
-                Content::Disk(origin) => {
+                Content::Disk(origin, None) if origin == path || moved_away.contains(origin) => {}
+                Content::Disk(origin, Some(side)) if origin == path || moved_away.contains(origin) => {
+                    let after = store.log.blob(&side.hash)?;
+                    changes.extend(replaced(path, self.bytes(origin)?, after, side.stamp));
+                }
+                Content::Disk(_, Some(side)) => {
+                    changes.extend(self.put(path, store.log.blob(&side.hash)?, side.stamp, occupied)?);
+                }
+                Content::Disk(origin, None) => {
                     let (bytes, state) = self.disk.read_up_to(origin, LARGEST_FILE)?;
                     let stamp = Stamp { permissions: state.permissions, modified_ns: state.modified_ns };
                     changes.extend(self.put(path, bytes, Some(stamp), occupied)?);
@@ -285,8 +381,7 @@ impl Picture<'_> {
                     changes.extend(self.put(path, store.log.blob(&side.hash)?, side.stamp, occupied)?)
                 }
                 Content::Nothing if occupied => {
-                    let (before, _) = self.disk.read_up_to(path, LARGEST_FILE)?;
-                    changes.push(Change::Delete { path: path.clone(), before: before.into() });
+                    changes.push(Change::Delete { path: path.clone(), before: self.bytes(path)?.into() });
                 }
                 Content::Nothing => {}
             }
@@ -305,11 +400,7 @@ impl Picture<'_> {
         if !occupied {
             return Ok(Some(Change::Create { path: path.clone(), after: after.into(), stamp }));
         }
-        let (before, _) = self.disk.read_up_to(path, LARGEST_FILE)?;
-        if before == after {
-            return Ok(None);
-        }
-        Ok(Some(Change::Replace { path: path.clone(), before: before.into(), after: after.into(), stamp }))
+        Ok(replaced(path, self.bytes(path)?, after, stamp))
     }
 
     fn folder_changes(&self, changes: &mut Vec<Change>) -> Result<()> {
@@ -354,8 +445,18 @@ impl Picture<'_> {
                 _ => false,
             })
         };
-        Ok(self.disk.children(folder)?.iter().all(leaves))
+        match self.disk.children(folder) {
+            Ok(children) => Ok(children.iter().all(leaves)),
+            // A name that has no path is not among those that leave.
+            Err(Error::Path { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
+}
+
+fn replaced(path: &VaultPath, before: Vec<u8>, after: Vec<u8>, stamp: Option<Stamp>) -> Option<Change> {
+    let (before, after) = (before.into(), after.into());
+    (before != after).then(|| Change::Replace { path: path.clone(), before, after, stamp })
 }
 
 /// The path that `file` has when `from` becomes `to`.
@@ -365,8 +466,7 @@ fn below(file: &VaultPath, from: &VaultPath, to: &VaultPath) -> Result<VaultPath
 }
 
 fn through_trash(from: &VaultPath, to: &VaultPath) -> Trash {
-    let in_trash = |path: &VaultPath| path.segments().next() == Some(".trash");
-    match (in_trash(from), in_trash(to)) {
+    match (is_in_trash(from), is_in_trash(to)) {
         (true, false) => Trash::OutOf,
         (false, true) => Trash::Into,
         _ => Trash::No,

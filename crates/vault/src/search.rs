@@ -11,13 +11,13 @@ pub(crate) mod scan;
 use std::collections::BTreeSet;
 
 pub use cursor::Cursor;
-pub use pattern::{Case, Pattern};
+pub use pattern::{Case, Glob, Pattern};
 
 use crate::catalog::threads;
 use crate::error::Result;
 use crate::files::Files;
 use crate::path::{VaultFolder, VaultPath};
-pub(crate) use pattern::{Glob, Matcher};
+pub(crate) use pattern::Matcher;
 pub(crate) use scan::{NOT_TEXT, Scanned};
 
 /// What to look for, and where.

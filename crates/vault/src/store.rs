@@ -11,6 +11,7 @@ pub mod index;
 pub(crate) mod index_map;
 pub mod log;
 pub mod record;
+pub mod vectors;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -52,7 +53,12 @@ impl Store {
             .write(true)
             .open(folder.join("lock"))
             .map_err(cannot)?;
-        Ok(Store { folder: folder.to_owned(), lock, log: log::Log::open(&folder.join("checkpoints.log"))? })
+        let log = log::Log::open(&folder.join("checkpoints.log"))?;
+        if log.length()? == 0 {
+            // A log whose name is lost in a power cut is a lost log, however well its bytes were synced.
+            File::open(folder).and_then(|folder| folder.sync_all()).map_err(cannot)?;
+        }
+        Ok(Store { folder: folder.to_owned(), lock, log })
     }
 
     /// Where staged files wait.
@@ -69,6 +75,18 @@ impl Store {
     pub fn lock_handle(&self) -> Result<File> {
         self.lock.try_clone().map_err(|error| Error::io("cannot use the vault's lock", error))
     }
+}
+
+/// Whether `folder`, which need not be there yet, lies in `root` or is it, by whatever links and dots it is named.
+#[expect(clippy::disallowed_methods, reason = "the store's own folder, before anything is made in it")]
+pub(crate) fn lies_in(folder: &Path, root: &Path) -> bool {
+    let Ok(root) = root.canonicalize() else { return folder.starts_with(root) };
+    // What is not there yet will be made below the nearest folder that is.
+    let nearest = folder.ancestors().find_map(|above| {
+        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        above.canonicalize().ok()
+    });
+    nearest.is_some_and(|above| above.starts_with(&root))
 }
 
 /// Waits until no other process commits. The kernel releases the lock of a process that died.

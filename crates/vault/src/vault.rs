@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::catalog::Live;
 use crate::commit::{self, Commit, Receipt};
-use crate::disk::Disk;
+use crate::disk::{Disk, Stage};
 use crate::error::{Error, Result};
+use crate::finder::Finder;
 use crate::path::VaultPath;
 use crate::policy::{IGNORE_FILES, PROTECT_FILES, Rules, Scope};
 use crate::recover;
@@ -23,6 +24,7 @@ pub struct Vault {
     disk: Arc<Disk>,
     store: Mutex<Store>,
     catalog: OnceLock<Arc<Live>>,
+    finder: Arc<Finder>,
     watcher: OnceLock<Watcher>,
     recovered: Vec<(String, Ending)>,
 }
@@ -37,8 +39,10 @@ impl Vault {
         refuse_inside(root, data)?;
         let mut store = Store::open(data)?;
         let recovered = recover_now(&disk, &mut store)?;
+        let disk = Arc::new(disk);
         Ok(Vault {
-            disk: Arc::new(disk),
+            finder: Arc::new(Finder::new(Arc::clone(&disk), data)),
+            disk,
             store: Mutex::new(store),
             catalog: OnceLock::new(),
             watcher: OnceLock::new(),
@@ -89,6 +93,7 @@ impl Vault {
             // The files are right whatever happens here; a catalog that lags is refreshed by the next reader.
             catalog.refresh(&receipt.paths).ok();
         }
+        self.finder.refresh(&receipt.paths);
         Ok(receipt)
     }
 
@@ -104,14 +109,35 @@ impl Vault {
         Ok(self.catalog.get_or_init(|| built))
     }
 
-    /// Keeps the catalog fresh from now on, for programs that stay.
+    /// The index and the vectors. Without a watcher, whatever is open is compared with the disk each time.
+    pub fn finder(&self) -> Result<&Finder> {
+        if self.watcher.get().is_none() {
+            self.finder.refresh_all()?;
+        }
+        Ok(&self.finder)
+    }
+
+    /// Keeps the catalog, the index and the vectors fresh from now on, for programs that stay.
     pub fn watch(&self, report: impl Fn(watch::Report) + Send + 'static) -> Result<()> {
         if self.watcher.get().is_some() {
             return Ok(());
         }
+        let finder = Arc::clone(&self.finder);
+        let report = move |seen: watch::Report| {
+            match &seen {
+                watch::Report::Refreshed(paths) => finder.refresh(paths),
+                // What cannot be compared now is compared again by the next overflow or start.
+                watch::Report::RefreshedAll => {
+                    finder.refresh_all().ok();
+                }
+                watch::Report::Trouble(_) => {}
+            }
+            report(seen);
+        };
         let watcher = Watcher::start(self.disk.root(), Arc::clone(self.catalog()?), report)?;
         self.watcher.set(watcher).ok();
-        self.catalog()?.refresh_all()
+        self.catalog()?.refresh_all()?;
+        self.finder.refresh_all()
     }
 
     /// The audit entries that commits carry, oldest first, of those that took effect.
@@ -124,6 +150,17 @@ impl Vault {
             .filter(|entry| matches!(entry.ending, Some(Ending::Done | Ending::Finished)))
             .filter_map(|entry| Some((entry.checkpoint.id.clone(), entry.checkpoint.note.clone()?)))
             .collect()
+    }
+
+    /// Drops checkpoints once there is enough to drop: a fifth over the size, or a day over the age.
+    pub fn collect_if_due(&self, retention: Retention, now_ms: i64) -> Result<Option<Collected>> {
+        const DAY_MS: i64 = 24 * 3_600 * 1_000;
+        let store = self.store();
+        let oldest = store.log.entries().first().map_or(now_ms, |entry| entry.checkpoint.time_ms);
+        let too_old = now_ms.saturating_sub(oldest) > retention.age_ms.saturating_add(DAY_MS);
+        let too_large = store.log.length()? > retention.bytes.saturating_add(retention.bytes / 5);
+        drop(store);
+        if too_old || too_large { self.collect(retention, now_ms).map(Some) } else { Ok(None) }
     }
 
     /// Drops checkpoints that are too old or too many.
@@ -154,7 +191,10 @@ impl Vault {
 fn recover_now(disk: &Disk, store: &mut Store) -> Result<Vec<(String, Ending)>> {
     let interrupted = store.log.entries().last().is_some_and(|entry| entry.ending.is_none());
     let stage = recover::stage(disk, store)?;
-    if store.log.damage().is_some() || !(interrupted || stage.has_leftovers()) {
+    // Where a rename from the stage into the vault was refused, files were staged in the vault itself.
+    let in_vault = Stage::in_vault(disk)?;
+    let leftovers = stage.has_leftovers() || in_vault.has_leftovers();
+    if store.log.damage().is_some() || !(interrupted || leftovers) {
         return Ok(Vec::new());
     }
     let lock = store.lock_handle()?;
@@ -162,12 +202,13 @@ fn recover_now(disk: &Disk, store: &mut Store) -> Result<Vec<(String, Ending)>> 
     store.log.catch_up()?;
     let ended = recover::finish_interrupted(disk, store)?;
     stage.sweep();
+    in_vault.sweep();
     Ok(ended)
 }
 
 /// Our data in the vault would be synced, indexed and offered to models.
 fn refuse_inside(root: &Path, data: &Path) -> Result<()> {
-    if data.starts_with(root) {
+    if store::lies_in(data, root) {
         return Err(Error::io(
             format!("the data folder {} lies inside the vault", data.display()),
             std::io::Error::other("choose a folder outside of it"),

@@ -8,11 +8,12 @@ use crate::catalog::{Catalog, Live, Lookup, Visible};
 use crate::disk::LARGEST_FILE;
 use crate::error::{Error, Result};
 use crate::files::{Entry, Files, Kind};
+use crate::finder::{FindQuery, NotesFound};
 use crate::health::{self, Finding};
 use crate::path::{VaultFolder, VaultPath};
 use crate::periodic;
 use crate::policy::Scope;
-use crate::restore::{self, Conflict, Restore, Undo};
+use crate::restore::{self, Conflict, Restore, Undo, is_of_trash};
 use crate::search::{self, Found, Query};
 use crate::store::log::LogEntry;
 use crate::store::record::{Ending, Step};
@@ -24,6 +25,9 @@ pub struct View<'v> {
     vault: &'v Vault,
     scope: &'v Scope,
 }
+
+/// A file's bytes before and after; `None` where it did not exist.
+pub type BothSides = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// A checkpoint as the view shows it: only the paths that may be read.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -98,7 +102,7 @@ impl<'v> View<'v> {
             Lookup::Several(paths) => Err(Error::Edit {
                 reason: "ambiguous_path",
                 message: format!("`{path}` could be several files"),
-                hint: "use one of the exact paths".to_owned(),
+                hint: format!("use one of the exact paths: {}", some_of(&paths)),
                 candidates: paths.iter().map(ToString::to_string).collect(),
             }),
             Lookup::None => Err(Error::Missing { path: path.clone(), near: self.near(path) }),
@@ -108,24 +112,29 @@ impl<'v> View<'v> {
     /// Everything in a folder, sorted by path; all below it, or only what lies directly in it.
     pub fn list(&self, folder: &VaultFolder, depth: Depth) -> Result<Vec<Entry>> {
         if let Some(path) = folder.path() {
-            match self.look(path)? {
-                Some(Entry { kind: Kind::Folder, .. }) => {}
-                Some(_) => return Err(Error::NotAFolder { path: path.clone() }),
-                None if self.scope.may_enter(path) && self.vault.disk().look(path)?.is_some() => {}
+            if !self.scope.may_enter(path) {
+                self.scope.check_read(path).map_err(|error| self.with_suggestions(error))?;
+            }
+            match self.vault.disk().look(path)?.map(|(kind, _)| kind) {
+                Some(Kind::Folder) => {}
+                Some(Kind::File) => return Err(Error::NotAFolder { path: path.clone() }),
                 None => return Err(Error::Missing { path: path.clone(), near: self.near(path) }),
             }
         }
         let mut entries = Vec::new();
-        self.vault.disk().walk_in(folder, &mut |entry| {
-            let direct = depth == Depth::All || entry.path.parent() == *folder;
+        let mut take = |entry: Entry| {
             let seen = match entry.kind {
                 Kind::File => self.scope.may_read(&entry.path),
                 Kind::Folder => self.scope.may_enter(&entry.path),
             };
-            if direct && seen {
+            if seen {
                 entries.push(entry);
             }
-        })?;
+        };
+        match depth {
+            Depth::All => self.vault.disk().walk_in(folder, &mut take)?,
+            Depth::One => self.vault.disk().list(folder, &mut take)?,
+        }
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(entries)
     }
@@ -135,8 +144,13 @@ impl<'v> View<'v> {
         Ok(CatalogView { live: self.vault.catalog()?, scope: self.scope })
     }
 
-    /// Exact text search.
+    /// Exact text search: by the index where it is open, by reading the files where it is not. The answer is the same.
     pub fn search(&self, query: &Query) -> Result<Found> {
+        let finder = self.vault.finder()?;
+        if let Some(index) = finder.text_if_open() {
+            let sees = |path: &VaultPath| self.scope.may_read(path);
+            return index.search(query, Visible::only(&sees));
+        }
         let mut paths = Vec::new();
         self.vault.disk().walk_in(&query.folder.clone().unwrap_or_default(), &mut |entry| {
             if entry.kind == Kind::File && self.scope.may_read(&entry.path) {
@@ -146,14 +160,30 @@ impl<'v> View<'v> {
         search::search(self.vault.disk(), &paths, query)
     }
 
+    /// Finds notes by words, by meaning, or by both.
+    pub fn find_notes(&self, query: &FindQuery, now_ns: i64) -> Result<NotesFound> {
+        let sees = |path: &VaultPath| self.scope.may_read(path);
+        self.vault.finder()?.find(query, Visible::only(&sees), now_ns)
+    }
+
+    /// The notes that are most like this one as a whole.
+    pub fn similar_notes(&self, path: &VaultPath, count: usize) -> Result<Vec<(VaultPath, f32)>> {
+        let sees = |path: &VaultPath| self.scope.may_read(path);
+        Ok(self.vault.finder()?.meaning()?.similar_to(path, count, Visible::only(&sees)))
+    }
+
     /// The settings of daily and other periodic notes. They are read for the engine, not shown to the agent.
     pub fn periodic_settings(&self) -> Result<periodic::Settings> {
         periodic::Settings::read(&|name| self.machinery_text(name))
     }
 
-    /// The text of a template or settings file by its path, for planning.
+    /// The text of a settings file of the editor, or of a template that may be read: for planning.
     pub fn machinery_text(&self, name: &str) -> Option<String> {
         let path = VaultPath::parse(name).ok()?;
+        let settings = path.as_str().starts_with(".obsidian/") && path.extension() == Some("json");
+        if !settings && !self.scope.may_read(&path) {
+            return None;
+        }
         let (bytes, _) = self.vault.disk().read_up_to(&path, LARGEST_FILE).ok()?;
         String::from_utf8(bytes).ok()
     }
@@ -170,16 +200,12 @@ impl<'v> View<'v> {
     pub fn checkpoint(&self, id: &str) -> Result<CheckpointInfo> {
         let mut store = self.vault.store();
         store.log.catch_up()?;
-        let entry = store.log.find(id)?;
-        self.shown(entry).ok_or_else(|| Error::Checkpoint {
-            reason: "checkpoint_missing",
-            message: format!("there is no checkpoint `{id}`"),
-        })
+        // Only among what may be seen: a hidden checkpoint is no rival for a prefix.
+        store.log.find_among(id, |entry| self.shown(entry))
     }
 
     /// A file's bytes before and after a checkpoint; `None` where it did not exist.
-    pub fn checkpoint_file(&self, id: &str, path: &VaultPath) -> Result<(Option<Vec<u8>>, Option<Vec<u8>>)> {
-        self.scope.check_read(path)?;
+    pub fn checkpoint_file(&self, id: &str, path: &VaultPath) -> Result<BothSides> {
         let info = self.checkpoint(id)?;
         let store = self.vault.store();
         for step in &info.steps {
@@ -202,7 +228,9 @@ impl<'v> View<'v> {
     pub fn plan_restore(&self, undo: &Undo, conflict: Conflict) -> Result<Restore> {
         let mut store = self.vault.store();
         store.log.catch_up()?;
-        restore::plan(self.vault.disk(), &store, undo, conflict)
+        let seen =
+            restore::plan(self.vault.disk(), &store, undo, conflict, &|path| self.scope.may_read(path));
+        seen.map_err(|error| self.with_suggestions(error))
     }
 
     /// Paths that look like this one.
@@ -210,28 +238,44 @@ impl<'v> View<'v> {
         self.catalog().map(|catalog| catalog.near(path)).unwrap_or_default()
     }
 
-    /// Everything below a folder, hidden names included, and whether it is a file: for moves and deletes of folders.
+    /// Everything below a folder, hidden names included; nothing below a file. For the policy on moves and deletes of
+    /// folders, not to be shown.
     pub fn contents(&self, folder: &VaultPath) -> Result<Vec<VaultPath>> {
+        let disk = self.vault.disk();
         let mut all = Vec::new();
         let mut waiting = vec![folder.clone()];
-        while let Some(folder) = waiting.pop() {
-            for child in self.vault.disk().children(&folder)? {
-                if let Some((Kind::Folder, _)) = self.vault.disk().look(&child)? {
-                    waiting.push(child.clone());
-                }
-                all.push(child);
+        while let Some(at) = waiting.pop() {
+            match disk.look(&at) {
+                Ok(Some((Kind::Folder, _))) => {}
+                Ok(_) | Err(Error::Symlink { .. } | Error::Special { .. }) => continue,
+                Err(error) => return Err(error),
             }
+            let children = disk.children(&at).map_err(|error| match error {
+                Error::Path { .. } => odd_name_in(folder),
+                other => other,
+            })?;
+            waiting.extend(children.iter().cloned());
+            all.extend(children);
         }
         all.sort();
         Ok(all)
+    }
+
+    /// Whether nothing lies at a path, seen or not: to choose a name in the trash.
+    pub(crate) fn is_free(&self, path: &VaultPath) -> Result<bool> {
+        match self.vault.disk().look(path) {
+            Ok(found) => Ok(found.is_none()),
+            Err(Error::Symlink { .. } | Error::Special { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     fn shown(&self, entry: &LogEntry) -> Option<CheckpointInfo> {
         let checkpoint = &entry.checkpoint;
         let may = |path: &&VaultPath| self.scope.may_read(path);
         let steps: Vec<Step> =
-            checkpoint.steps.iter().filter(|step| step.paths().iter().all(may)).cloned().collect();
-        if steps.is_empty() {
+            checkpoint.steps.iter().filter(|step| step.named().iter().all(may)).cloned().collect();
+        if steps.iter().all(is_of_trash) {
             return None;
         }
         Some(CheckpointInfo {
@@ -251,6 +295,23 @@ impl<'v> View<'v> {
             }
             other => other,
         }
+    }
+}
+
+fn some_of(paths: &[VaultPath]) -> String {
+    let shown: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
+    let more = if paths.len() > 5 { format!(" and {} more", paths.len() - 5) } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}
+
+fn odd_name_in(folder: &VaultPath) -> Error {
+    Error::Edit {
+        reason: "folder_unclear",
+        message: format!(
+            "`{folder}` holds a file whose name cannot be told, so nobody can say whether it may be touched"
+        ),
+        hint: "give that file an ordinary name by another program first".to_owned(),
+        candidates: Vec::new(),
     }
 }
 

@@ -15,7 +15,9 @@ mod it {
     mod crash;
     mod faults;
     mod housekeeping;
+    mod recover;
     mod restore;
     mod rig;
+    mod scope;
     mod symlinks;
 }

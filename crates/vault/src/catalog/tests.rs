@@ -219,6 +219,37 @@ fn a_refresh_without_a_change_changes_nothing() {
     assert_eq!(live.read().get(&path("Home.md"), Visible::all()).unwrap().title(), "Other");
 }
 
+/// Counts how often a folder is walked.
+struct Counted(MemoryFiles, std::sync::atomic::AtomicUsize);
+
+impl Files for Counted {
+    fn walk(&self, each: &mut dyn FnMut(crate::files::Entry)) -> Result<()> {
+        self.0.walk(each)
+    }
+    fn walk_in(&self, folder: &VaultFolder, each: &mut dyn FnMut(crate::files::Entry)) -> Result<()> {
+        self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.0.walk_in(folder, each)
+    }
+    fn read(&self, path: &VaultPath) -> Result<Vec<u8>> {
+        self.0.read(path)
+    }
+    fn stat(&self, path: &VaultPath) -> Result<Option<crate::files::Entry>> {
+        self.0.stat(path)
+    }
+}
+
+#[test]
+fn new_folders_in_each_other_are_walked_once() {
+    let files = Counted(MemoryFiles::parse("a.md: x").unwrap(), Default::default());
+    let mut catalog = Catalog::build(&files).unwrap();
+    let folders: Vec<VaultPath> = (1..=50).map(|depth| path(&"x/".repeat(depth))).collect();
+    files.0.write(&folders[49].join("y.md").unwrap(), "#deep");
+    files.0.write(&path("x-ray/z.md"), "#other");
+    catalog.refresh(&files, &[&folders[..], &[path("x-ray")]].concat()).unwrap();
+    assert_eq!(files.1.load(std::sync::atomic::Ordering::Relaxed), 2);
+    assert_eq!(dump(&catalog), dump(&Catalog::build(&files).unwrap()));
+}
+
 /// Everything a question could show.
 fn dump(catalog: &Catalog) -> String {
     let all = Visible::all();

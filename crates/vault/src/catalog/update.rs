@@ -45,9 +45,18 @@ impl Catalog {
     pub fn look_at(&self, files: &dyn Files, changed: &[VaultPath]) -> Result<Update> {
         let mut found = Found::default();
         let distinct: BTreeSet<&VaultPath> = changed.iter().filter(|path| !path.is_hidden()).collect();
+        // A folder is walked with all that is in it. Walking those inside again, each with its own inside, would take
+        // minutes for a few hundred new folders in each other, and whoever writes would wait for it.
+        let mut walked: BTreeSet<VaultPath> = BTreeSet::new();
         for path in distinct {
             match stat(files, path)? {
                 None => found.missing(self, files, path)?,
+                Some(entry) if entry.kind == Kind::Folder => {
+                    if !is_below(&walked, path) {
+                        found.present(self, files, entry)?;
+                    }
+                    walked.insert(path.clone());
+                }
                 Some(entry) => found.present(self, files, entry)?,
             }
         }
@@ -58,6 +67,17 @@ impl Catalog {
     pub fn look_at_all(&self, files: &dyn Files) -> Result<Update> {
         Ok(Found::whole_vault(self, files)?.into_update(self, files))
     }
+}
+
+fn is_below(folders: &BTreeSet<VaultPath>, path: &VaultPath) -> bool {
+    let mut above = path.parent().path().cloned();
+    while let Some(folder) = above {
+        if folders.contains(&folder) {
+            return true;
+        }
+        above = folder.parent().path().cloned();
+    }
+    false
 }
 
 /// What lies at a path, where links, pipes and devices are nothing, as they are to a walk.

@@ -107,13 +107,15 @@ fn hint_for(drawing: &str) -> String {
 }
 
 /// Picks files as a line of `.gitignore` would, with `!` in front for all others.
-pub(crate) struct Glob {
+#[derive(Debug)]
+pub struct Glob {
     rules: Gitignore,
     inverted: bool,
 }
 
 impl Glob {
-    pub(crate) fn new(text: &str) -> Result<Glob> {
+    /// Reads a pattern.
+    pub fn new(text: &str) -> Result<Glob> {
         let (line, inverted) = match text.trim().strip_prefix('!') {
             Some(rest) => (rest, true),
             None => (text.trim(), false),
@@ -129,7 +131,8 @@ impl Glob {
         Ok(Glob { rules, inverted })
     }
 
-    pub(crate) fn fits(&self, path: &VaultPath) -> bool {
+    /// Whether the pattern picks this file.
+    pub fn fits(&self, path: &VaultPath) -> bool {
         let picked = self.rules.matched_path_or_any_parents(path.as_str(), false).is_ignore();
         picked != self.inverted
     }

@@ -1,5 +1,6 @@
 //! File contents in the log: named by their BLAKE3 hash, stored once, compressed where that helps.
 
+use std::cell::RefCell;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -64,12 +65,27 @@ const LEVEL: i32 = 1;
 /// Packs bytes for the log.
 pub fn pack(bytes: &[u8]) -> (Packing, Vec<u8>) {
     if bytes.len() >= WORTH_PACKING
-        && let Ok(packed) = zstd::bulk::compress(bytes, LEVEL)
+        && let Ok(packed) = compress(bytes)
         && packed.len() < bytes.len()
     {
         return (Packing::Zstd, packed);
     }
     (Packing::Raw, bytes.to_vec())
+}
+
+thread_local! {
+    /// Making a compressor costs more than using it on one note, so it is kept.
+    static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn compress(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    COMPRESSOR.with_borrow_mut(|kept| {
+        let compressor = match kept {
+            Some(compressor) => compressor,
+            None => kept.insert(zstd::bulk::Compressor::new(LEVEL)?),
+        };
+        compressor.compress(bytes)
+    })
 }
 
 /// Unpacks a blob and makes sure that it is what its name says.

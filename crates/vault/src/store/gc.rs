@@ -91,7 +91,8 @@ fn weight(step: &Step) -> u64 {
         Step::Write { before, after, .. } => {
             before.as_ref().map_or(0, |side| side.size) + after.as_ref().map_or(0, |side| side.size)
         }
-        Step::Move { .. } | Step::Make { .. } | Step::Remove { .. } => 64,
+        Step::Move { kept, .. } => 64 + kept.as_ref().map_or(0, |side| side.size),
+        Step::Make { .. } | Step::Remove { .. } => 64,
     }
 }
 
@@ -112,7 +113,7 @@ fn write_fresh(fresh: &Path, log: &Log, entries: &[LogEntry]) -> Result<()> {
         let mut checkpoint = entry.checkpoint.clone();
         let mut bytes = Vec::new();
         checkpoint.blobs.clear();
-        for hash in hashes(&checkpoint.steps) {
+        for hash in needed(entry) {
             if written.insert(hash) {
                 let content = log.blob(&hash)?;
                 let (packing, packed) = blob::pack(&content);
@@ -130,12 +131,18 @@ fn write_fresh(fresh: &Path, log: &Log, entries: &[LogEntry]) -> Result<()> {
     file.sync_all().map_err(cannot)
 }
 
+/// The stored files without which an entry is of no use; one that never took effect needs none.
+fn needed(entry: &LogEntry) -> Vec<Hash> {
+    if entry.ending == Some(Ending::Undone) { Vec::new() } else { hashes(&entry.checkpoint.steps) }
+}
+
 fn hashes(steps: &[Step]) -> Vec<Hash> {
     steps
         .iter()
         .flat_map(|step| match step {
             Step::Write { before, after, .. } => [before.as_ref(), after.as_ref()],
-            _ => [None, None],
+            Step::Move { kept, .. } => [kept.as_ref(), None],
+            Step::Make { .. } | Step::Remove { .. } => [None, None],
         })
         .flatten()
         .map(|side| side.hash)
@@ -183,7 +190,7 @@ pub fn verify(store: &mut Store, read_data: ReadData) -> Result<Report> {
                 entry.checkpoint.id
             ));
         }
-        for hash in hashes(&entry.checkpoint.steps) {
+        for hash in needed(entry) {
             if !seen.insert(hash) {
                 continue;
             }

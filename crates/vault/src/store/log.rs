@@ -48,6 +48,8 @@ struct Stored {
     stored: u64,
     size: u64,
     packing: Packing,
+    /// Whether the bytes are known to have been synced: not those of a commit that did not happen.
+    durable: bool,
 }
 
 impl Log {
@@ -75,17 +77,32 @@ impl Log {
             if now != self.inode {
                 self.file = file;
                 self.inode = now;
-                self.end = 0;
-                self.entries.clear();
-                self.by_id.clear();
-                self.blobs.clear();
-                self.damage = None;
+                self.forget();
             }
         }
-        let length = self.length()?;
-        if length < self.end {
-            self.damage = Some(format!("the log became shorter ({length} bytes, {} were read)", self.end));
+        let (known, sound) = (self.end, self.damage.is_none());
+        if self.length()? < known {
+            self.forget();
         }
+        self.read_on()?;
+        if known > 0 && sound && self.damage.is_some() {
+            // A reader does not wait for the lock: it may have read a record that its writer took back since.
+            self.forget();
+            self.read_on()?;
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.end = 0;
+        self.entries.clear();
+        self.by_id.clear();
+        self.blobs.clear();
+        self.damage = None;
+    }
+
+    fn read_on(&mut self) -> Result<()> {
+        let length = self.length()?;
         while self.damage.is_none() && self.end < length {
             match self.read_record(self.end, length)? {
                 Some((record, next)) => self.take(record, next),
@@ -146,9 +163,9 @@ impl Log {
         &self.entries
     }
 
-    /// Whether these bytes are stored already.
+    /// Whether these bytes are stored already, for good.
     pub fn has(&self, hash: &Hash) -> bool {
-        self.blobs.contains_key(hash)
+        self.blobs.get(hash).is_some_and(|stored| stored.durable)
     }
 
     /// Stored bytes by their name.
@@ -168,11 +185,18 @@ impl Log {
 
     /// The commit with this id, or with the only id that starts so.
     pub fn find(&self, prefix: &str) -> Result<&LogEntry> {
-        if let Some(index) = self.by_id.get(prefix) {
-            return Ok(&self.entries[*index]);
+        self.find_among(prefix, Some)
+    }
+
+    /// The same, among the commits for which `seen` gives something.
+    pub fn find_among<'l, T>(&'l self, prefix: &str, seen: impl Fn(&'l LogEntry) -> Option<T>) -> Result<T> {
+        let whole = self.by_id.get(prefix).map(|index| &self.entries[*index]);
+        if let Some(found) = whole.and_then(&seen) {
+            return Ok(found);
         }
-        let mut found = self.entries.iter().filter(|entry| entry.checkpoint.id.starts_with(prefix));
-        match (found.next().filter(|_| !prefix.is_empty()), found.next()) {
+        let fits = |entry: &&LogEntry| !prefix.is_empty() && entry.checkpoint.id.starts_with(prefix);
+        let mut found = self.entries.iter().filter(fits).filter_map(seen);
+        match (found.next(), found.next()) {
             (None, _) => Err(Error::Checkpoint {
                 reason: "checkpoint_missing",
                 message: format!("there is no checkpoint `{prefix}`"),
@@ -181,8 +205,13 @@ impl Log {
                 reason: "checkpoint_ambiguous",
                 message: format!("several checkpoints start with `{prefix}`"),
             }),
-            (Some(entry), None) => Ok(entry),
+            (Some(only), None) => Ok(only),
         }
+    }
+
+    /// Whether a commit of exactly this id was written down.
+    pub fn knows(&self, id: &str) -> bool {
+        self.by_id.contains_key(id)
     }
 
     /// What is wrong with the file's structure, if anything.
@@ -214,7 +243,10 @@ impl Log {
                 let total: u64 = checkpoint.blobs.iter().map(|place| place.stored).sum();
                 let mut at = next - total;
                 for BlobPlace { hash, size, stored, packing } in &checkpoint.blobs {
-                    self.blobs.insert(*hash, Stored { at, stored: *stored, size: *size, packing: *packing });
+                    self.blobs.insert(
+                        *hash,
+                        Stored { at, stored: *stored, size: *size, packing: *packing, durable: true },
+                    );
                     at += stored;
                 }
                 self.by_id.insert(checkpoint.id.clone(), self.entries.len());
@@ -223,6 +255,14 @@ impl Log {
             Record::End { id, ending } => {
                 if let Some(index) = self.by_id.get(&id) {
                     self.entries[*index].ending = Some(ending);
+                    if ending == Ending::Undone {
+                        // After a power cut its blobs may be zeros behind a whole record: nobody may build on them.
+                        for place in &self.entries[*index].checkpoint.blobs {
+                            if let Some(stored) = self.blobs.get_mut(&place.hash) {
+                                stored.durable = false;
+                            }
+                        }
+                    }
                 }
             }
         }
@@ -291,6 +331,15 @@ fn fits(record: &Record, blob_length: u64) -> bool {
 pub fn encode(record: &Record, blobs: &[u8]) -> Result<Vec<u8>> {
     let json =
         serde_json::to_vec(record).map_err(|error| Error::io("cannot write the checkpoint log", error))?;
+    if json.len() > LARGEST_JSON as usize {
+        // Written, it would be taken for damage by the next reader.
+        return Err(Error::Edit {
+            reason: "too_many_changes",
+            message: format!("a commit whose record has {} bytes is too large", json.len()),
+            hint: "do it in several steps".to_owned(),
+            candidates: Vec::new(),
+        });
+    }
     let mut bytes = Vec::with_capacity(HEAD as usize + json.len() + blobs.len());
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&u32::try_from(json.len()).unwrap_or(u32::MAX).to_le_bytes());

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::blob::{Hash, Packing};
-use crate::change::{Stamp, Trash};
+use crate::change::{Stamp, Trash, is_in_trash};
 use crate::path::VaultPath;
 
 /// The name of a checkpoint: twelve random hex digits.
@@ -80,6 +80,9 @@ pub enum Step {
         /// The bytes that moved, where it was a file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<u64>,
+        /// The bytes themselves, where it went to the trash: somebody may empty it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept: Option<Side>,
     },
     /// A folder appeared.
     Make {
@@ -147,5 +150,11 @@ impl Step {
             Step::Write { path, .. } | Step::Make { path } | Step::Remove { path } => vec![path],
             Step::Move { from, to, .. } => vec![from, to],
         }
+    }
+
+    /// The paths that a person would name. The trash is not among them, nor where in it something lies: that is not
+    /// the agent's choice.
+    pub fn named(&self) -> Vec<&VaultPath> {
+        self.paths().into_iter().filter(|path| !is_in_trash(path)).collect()
     }
 }

@@ -82,6 +82,21 @@ fn permissions_stay_and_hard_links_outside_are_not_written_through() {
     assert_eq!(std::fs::read(file).unwrap(), b"two");
 }
 
+/// A server that runs as root must not take people's notes away from them.
+#[test]
+fn a_note_stays_with_its_owner_when_root_writes() {
+    use std::os::unix::fs::MetadataExt;
+    let rig = Rig::new(&[("a.md", b"one")]);
+    let file = rig.root().join("a.md");
+    if std::os::unix::fs::chown(&file, Some(1_234), Some(1_235)).is_err() {
+        eprintln!("skipped: only root can give files away");
+        return;
+    }
+    rig.commit(&[replace("a.md", "one", "two")]).unwrap();
+    let data = std::fs::metadata(&file).unwrap();
+    assert_eq!((data.uid(), data.gid()), (1_234, 1_235));
+}
+
 #[test]
 fn bytes_that_are_no_text_are_committed_as_they_are() {
     let bytes: Vec<u8> = (0..=255).cycle().take(100_000).collect();

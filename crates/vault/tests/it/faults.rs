@@ -187,7 +187,7 @@ fn a_file_is_synced_before_its_rename_and_its_folder_after() {
         .status()
         .unwrap();
     let lines = std::fs::read_to_string(&trace).unwrap();
-    let at = |wanted: &dyn Fn(&str) -> bool| lines.lines().position(|line| wanted(line));
+    let at = |wanted: &dyn Fn(&str) -> bool| lines.lines().position(wanted);
     let write = at(&|line| line.contains("write(") && line.contains("verger-staged")).expect("staged write");
     let sync = at(&|line| line.contains("fsync(") && line.contains("verger-staged"))
         .expect("sync of the staged file");

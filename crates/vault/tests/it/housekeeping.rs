@@ -42,6 +42,23 @@ fn too_old_checkpoints_go_but_never_the_newest() {
 }
 
 #[test]
+fn collection_waits_until_there_is_enough_to_drop() {
+    const DAY: i64 = 24 * 3_600 * 1_000;
+    let rig = Rig::new(&[]);
+    rig.commit(&[create("a.md", "x")]).unwrap();
+    rig.commit(&[create("b.md", "x")]).unwrap();
+    for (age_ms, bytes, now_ms, due) in [
+        (10 * DAY, u64::MAX, 11 * DAY, false),
+        (10 * DAY, u64::MAX, 12 * DAY, true),
+        (i64::MAX, 1 << 20, 2_000, false),
+    ] {
+        let collected = rig.vault.collect_if_due(Retention { age_ms, bytes }, now_ms).unwrap();
+        assert_eq!(collected.is_some(), due, "{age_ms} {bytes} {now_ms}");
+    }
+    assert_eq!(rig.vault.view(&scope()).checkpoints().len(), 1);
+}
+
+#[test]
 fn another_process_notices_that_the_log_was_collected() {
     let rig = Rig::new(&[("a.md", b"0")]);
     let other = open(rig.folder.path());
@@ -100,15 +117,12 @@ fn damage_is_named_and_repaired_and_never_costs_a_note() {
 }
 
 /// Every stored version, by checkpoint.
-fn all_stored(rig: &Rig) -> Vec<(String, Option<Vec<u8>>, Option<Vec<u8>>)> {
+fn all_stored(rig: &Rig) -> Vec<(String, vault::view::BothSides)> {
     let scope = scope();
     let view = rig.vault.view(&scope);
     let all = view.checkpoints();
     all.iter()
-        .filter_map(|info| {
-            let (before, after) = view.checkpoint_file(&info.id, &path("a.md")).ok()?;
-            Some((info.id.clone(), before, after))
-        })
+        .filter_map(|info| Some((info.id.clone(), view.checkpoint_file(&info.id, &path("a.md")).ok()?)))
         .collect()
 }
 

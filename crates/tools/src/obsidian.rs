@@ -1,0 +1,48 @@
+//! The Obsidian surface: the tools of the well-known Obsidian MCP server, with its names, inputs and answers, so that
+//! whoever used it finds everything in its place. No Obsidian runs behind them; the engine does the work.
+//!
+//! [`crate::table::obsidian`] lists them. Each is a thin door: what a section, a tag or a move is, is decided in `vault`
+//! and shared with the agent's own tools. Data has the fields of the original, and `version` for `ifMatch` on top.
+//! Deliberately not here: `obsidian_list_commands` and `obsidian_execute_command`, which need the app.
+
+mod append_to_note;
+mod delete_note;
+mod get_links;
+mod get_note;
+mod history;
+mod list_notes;
+mod list_tags;
+mod manage_frontmatter;
+mod manage_tags;
+mod move_note;
+mod names;
+mod open_in_ui;
+mod patch_note;
+mod replace_in_note;
+mod rooted;
+mod search_modes;
+mod search_notes;
+mod section;
+mod shape;
+mod target;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod write_note;
+
+pub use append_to_note::AppendToNote;
+pub use delete_note::DeleteNote;
+pub use get_links::GetLinks;
+pub use get_note::GetNote;
+pub use history::{History, Undo};
+pub use list_notes::ListNotes;
+pub use list_tags::ListTags;
+pub use manage_frontmatter::ManageFrontmatter;
+pub use manage_tags::ManageTags;
+pub use move_note::MoveNote;
+pub use open_in_ui::OpenInUi;
+pub use patch_note::PatchNote;
+pub use replace_in_note::ReplaceInNote;
+pub use search_notes::SearchNotes;
+pub use write_note::WriteNote;

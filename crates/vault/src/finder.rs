@@ -1,0 +1,318 @@
+//! Finding notes by words and by meaning: the text index and the vectors of one vault, opened when first asked for.
+//!
+//! `Vault` holds one and tells it what changed; views ask it. Both parts are caches in the data folder: what is missing or
+//! damaged there is built anew from the notes, and said so ([`Finder::take_notices`]). Deliberately not here: what may be
+//! seen (every question takes a [`Visible`]).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::catalog::Visible;
+use crate::disk::Disk;
+use crate::error::{Error, Result};
+use crate::files::Files;
+use crate::index::{Event, RankedQuery, Snippet, TextIndex};
+use crate::meaning::fuse::{WEIGHT, fuse};
+use crate::meaning::table::Table;
+use crate::meaning::{EmbedError, Filters, Meaning};
+use crate::path::{VaultFolder, VaultPath};
+
+/// What is told about a long piece of work: what it is, how far, of how much.
+pub type OnProgress = Box<dyn Fn(&str, usize, usize) + Send + Sync>;
+
+/// The ways to find notes.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum How {
+    /// By words and by meaning, joined.
+    #[default]
+    Hybrid,
+    /// By words alone.
+    Ranked,
+    /// By meaning alone.
+    Meaning,
+}
+
+/// What to find.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FindQuery {
+    /// The words or the question.
+    pub text: String,
+    /// Only in this folder, at any depth.
+    pub folder: Option<VaultFolder>,
+    /// Only these notes: what a tag has picked.
+    pub only: Option<Vec<VaultPath>>,
+    /// Only notes changed at this time or later, nanoseconds since 1970.
+    pub since_ns: Option<i64>,
+    /// How many notes.
+    pub limit: usize,
+    /// Which way.
+    pub how: How,
+}
+
+/// A note that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NoteFound {
+    /// The note.
+    pub path: VaultPath,
+    /// Its first heading of level 1, or its name.
+    pub title: String,
+    /// How well it fits; comparable within one answer only.
+    pub score: f32,
+    /// Lines that hold the words.
+    pub snippets: Vec<Snippet>,
+    /// The piece that is nearest in meaning, with the headings above it.
+    pub excerpt: Option<(Vec<String>, String)>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NotesFound {
+    /// The best first.
+    pub notes: Vec<NoteFound>,
+    /// Notes that hold at least one of the words; absent when only meaning was asked.
+    pub with_words: Option<usize>,
+    /// Words that nobody wrote, with those that were looked for instead.
+    pub corrected: Vec<(String, Vec<String>)>,
+}
+
+/// The index and the vectors of one vault.
+pub struct Finder {
+    disk: Arc<Disk>,
+    folder: PathBuf,
+    text: OnceLock<TextIndex>,
+    meaning: OnceLock<Meaning>,
+    opening: Mutex<()>,
+    notices: Mutex<Vec<String>>,
+    progress: OnceLock<OnProgress>,
+}
+
+/// So many candidates of each list are joined: enough that a note in the middle of both can come to the top.
+const CANDIDATES: usize = 200;
+
+impl Finder {
+    pub(crate) fn new(disk: Arc<Disk>, data: &Path) -> Finder {
+        Finder {
+            disk,
+            folder: data.to_owned(),
+            text: OnceLock::new(),
+            meaning: OnceLock::new(),
+            opening: Mutex::default(),
+            notices: Mutex::default(),
+            progress: OnceLock::new(),
+        }
+    }
+
+    /// Whom to tell about long work. The first one stays.
+    pub fn on_progress(&self, progress: OnProgress) {
+        self.progress.set(progress).ok();
+    }
+
+    /// What people should be told: built, healed, could not be saved.
+    pub fn take_notices(&self) -> Vec<String> {
+        if let Some(index) = self.text.get() {
+            index.take_events().into_iter().for_each(|event| self.notice(say(&event)));
+        }
+        std::mem::take(&mut self.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The text index, opened and brought up to date on first use.
+    pub fn text(&self) -> Result<&TextIndex> {
+        if let Some(index) = self.text.get() {
+            return Ok(index);
+        }
+        let _one = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = self.text.get() {
+            return Ok(index);
+        }
+        let tell = |at: crate::index::Progress| self.tell("indexing", at.done, at.total);
+        let index = TextIndex::open_or_build(self.files(), &self.folder.join("index"), &tell)?;
+        Ok(self.text.get_or_init(|| index))
+    }
+
+    /// The text index if it is open already: exact search works without it.
+    pub fn text_if_open(&self) -> Option<&TextIndex> {
+        self.text.get()
+    }
+
+    /// The vectors, opened and brought up to date on first use.
+    pub fn meaning(&self) -> Result<&Meaning> {
+        if let Some(meaning) = self.meaning.get() {
+            return Ok(meaning);
+        }
+        let _one = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(meaning) = self.meaning.get() {
+            return Ok(meaning);
+        }
+        let table = Table::built_in().map_err(embedding)?;
+        let tell = |at: crate::meaning::Progress| self.tell("reading for meaning", at.done, at.total);
+        let (meaning, report) =
+            Meaning::open_or_build(self.files(), &self.folder.join("meaning"), table, &tell)?;
+        report.notice.into_iter().for_each(|notice| self.notice(notice));
+        Ok(self.meaning.get_or_init(|| meaning))
+    }
+
+    /// Looks again at these paths, in whatever is open.
+    pub fn refresh(&self, changed: &[VaultPath]) {
+        if let Some(index) = self.text.get()
+            && let Err(error) = index.refresh(changed)
+        {
+            self.notice(format!("the text index could not be brought up to date: {error}"));
+        }
+        if let Some(meaning) = self.meaning.get()
+            && let Err(error) = meaning.refresh(changed)
+        {
+            self.notice(format!("the vectors could not be brought up to date: {error}"));
+        }
+    }
+
+    /// Compares everything that is open with the disk.
+    pub fn refresh_all(&self) -> Result<()> {
+        if let Some(index) = self.text.get() {
+            index.refresh_all()?;
+        }
+        if let Some(meaning) = self.meaning.get() {
+            meaning.catch_up(&|_| {})?;
+        }
+        Ok(())
+    }
+
+    /// Finds notes.
+    pub fn find(&self, query: &FindQuery, visible: Visible<'_>, now_ns: i64) -> Result<NotesFound> {
+        match query.how {
+            How::Ranked => self.ranked(query, query.limit, visible, now_ns),
+            How::Meaning => self.by_meaning(query, visible),
+            How::Hybrid => self.hybrid(query, visible, now_ns),
+        }
+    }
+
+    fn ranked(
+        &self,
+        query: &FindQuery,
+        limit: usize,
+        visible: Visible<'_>,
+        now_ns: i64,
+    ) -> Result<NotesFound> {
+        let mut words = RankedQuery::new(&query.text);
+        words.folder = query.folder.clone();
+        words.only = self.only(query, visible)?;
+        words.limit = limit;
+        let ranked = self.text()?.ranked(&words, visible, now_ns)?;
+        let notes = ranked.hits.into_iter().map(|hit| NoteFound {
+            path: hit.path,
+            title: hit.title,
+            score: hit.score,
+            snippets: hit.snippets,
+            excerpt: None,
+        });
+        Ok(NotesFound { notes: notes.collect(), with_words: Some(ranked.total), corrected: ranked.corrected })
+    }
+
+    fn by_meaning(&self, query: &FindQuery, visible: Visible<'_>) -> Result<NotesFound> {
+        let hits = self
+            .meaning()?
+            .search(&query.text, &filters(query), query.limit * 2, visible)
+            .map_err(embedding)?;
+        let mut notes: Vec<NoteFound> = Vec::new();
+        for hit in hits {
+            if notes.len() < query.limit && notes.iter().all(|note| note.path != hit.path) {
+                let title = hit.path.stem().to_owned();
+                let excerpt = Some((hit.heading, hit.excerpt));
+                notes.push(NoteFound {
+                    path: hit.path,
+                    title,
+                    score: hit.score,
+                    snippets: Vec::new(),
+                    excerpt,
+                });
+            }
+        }
+        Ok(NotesFound { notes, with_words: None, corrected: Vec::new() })
+    }
+
+    /// The ranked list and the vectors, joined by weight: meaning never replaces the words.
+    fn hybrid(&self, query: &FindQuery, visible: Visible<'_>, now_ns: i64) -> Result<NotesFound> {
+        let ranked = self.ranked(query, CANDIDATES, visible, now_ns)?;
+        let list: Vec<(VaultPath, f32)> =
+            ranked.notes.iter().map(|note| (note.path.clone(), note.score)).collect();
+        let also: Vec<VaultPath> = list.iter().map(|(path, _)| path.clone()).collect();
+        let meaning = self.meaning()?;
+        let filters = filters(query);
+        let scores = meaning.scores(&query.text, &filters, CANDIDATES, &also, visible).map_err(embedding)?;
+        let mut by_words: BTreeMap<VaultPath, NoteFound> =
+            ranked.notes.into_iter().map(|note| (note.path.clone(), note)).collect();
+        let mut excerpts: BTreeMap<VaultPath, (Vec<String>, String)> = BTreeMap::new();
+        for hit in meaning.search(&query.text, &filters, CANDIDATES, visible).map_err(embedding)? {
+            excerpts.entry(hit.path).or_insert((hit.heading, hit.excerpt));
+        }
+        let best = fuse(&list, &scores, WEIGHT).into_iter().take(query.limit);
+        let notes = best.map(|(path, score)| {
+            let excerpt = excerpts.remove(&path);
+            let found = by_words.remove(&path);
+            let (title, snippets) = found
+                .map_or_else(|| (path.stem().to_owned(), Vec::new()), |note| (note.title, note.snippets));
+            NoteFound { path, title, score, snippets, excerpt }
+        });
+        Ok(NotesFound { notes: notes.collect(), with_words: ranked.with_words, corrected: ranked.corrected })
+    }
+
+    /// The notes that a date or a list leaves, for the ranked list, which knows neither.
+    fn only(&self, query: &FindQuery, visible: Visible<'_>) -> Result<Option<Vec<VaultPath>>> {
+        let Some(since) = query.since_ns else { return Ok(query.only.clone()) };
+        let mut young = Vec::new();
+        self.disk.walk(&mut |entry| {
+            let listed = query.only.as_ref().is_none_or(|only| only.contains(&entry.path));
+            if entry.stat.modified_ns >= since && listed && visible.sees(&entry.path) {
+                young.push(entry.path);
+            }
+        })?;
+        young.sort();
+        Ok(Some(young))
+    }
+
+    fn files(&self) -> Arc<dyn Files> {
+        Arc::clone(&self.disk) as Arc<dyn Files>
+    }
+
+    fn tell(&self, what: &str, done: usize, total: usize) {
+        if let Some(progress) = self.progress.get() {
+            progress(what, done, total);
+        }
+    }
+
+    fn notice(&self, text: String) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+}
+
+fn filters(query: &FindQuery) -> Filters {
+    Filters {
+        folders: query.folder.iter().cloned().collect(),
+        since_ns: query.since_ns,
+        only: query.only.clone(),
+    }
+}
+
+fn say(event: &Event) -> String {
+    match event {
+        Event::Built { files } => format!("the text index was built ({files} files)"),
+        Event::Healed { why } => {
+            format!("the text index was damaged ({why}) and has been built anew; nothing is lost")
+        }
+        Event::NotSaved { why } => {
+            format!("the text index could not be saved ({why}); the next start builds it again")
+        }
+    }
+}
+
+fn embedding(error: EmbedError) -> Error {
+    Error::Edit {
+        reason: "embedding_failed",
+        message: format!("the meaning of the text could not be worked out: {error}"),
+        hint: "search by words instead (how: ranked)".to_owned(),
+        candidates: Vec::new(),
+    }
+}

@@ -1,0 +1,397 @@
+//! The recorded answers of Dataview itself, where they lie beside the repository, and rows of our own.
+
+use std::path::PathBuf;
+
+use serde_json::Value as Json;
+
+use super::*;
+
+fn context() -> Context {
+    let now = "2024-06-15T12:00:00Z".parse::<jiff::Timestamp>().unwrap();
+    Context { now: now.to_zoned(jiff::tz::TimeZone::UTC), this: None }
+}
+
+/// The rows of a file of the recorded answers; none where they are not there.
+fn corpus(name: &str) -> Option<Vec<Json>> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora/dataview").join(name);
+    let Ok(text) = read(&path) else {
+        println!("skipped: {} is not there", path.display());
+        return None;
+    };
+    Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+#[allow(clippy::disallowed_methods, reason = "the corpora are no vault")]
+fn read(path: &std::path::Path) -> std::io::Result<String> {
+    std::fs::read_to_string(path)
+}
+
+/// Numbers count as equal within 1e-9.
+fn same(a: &Json, b: &Json) -> bool {
+    match (a, b) {
+        (Json::Number(a), Json::Number(b)) => {
+            let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
+            (a - b).abs() <= 1e-9 * a.abs().max(1.0)
+        }
+        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Json::Object(a), Json::Object(b)) => {
+            a.len() == b.len()
+                && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| same(value, other)))
+        }
+        _ => a == b,
+    }
+}
+
+#[track_caller]
+fn score(name: &str, misses: &[String], total: usize) {
+    println!("{name}: {} of {total}", total - misses.len());
+    misses.iter().take(60).for_each(|miss| println!("  {miss}"));
+    assert!(misses.len() * 100 <= total, "{name}: {} of {total} missed", misses.len());
+}
+
+fn expressions(name: &str) {
+    let Some(rows) = corpus(name) else { return };
+    let mut misses = Vec::new();
+    for row in &rows {
+        let expr = row["expr"].as_str().unwrap();
+        let found = evaluate(expr, &NoPages, &context()).map(|value| encode::to_json(&value));
+        let fits = match (&found, row.get("error")) {
+            (Err(error), Some(_)) => row["stage"] != "parse" || error.status() == "parse-error",
+            (Ok(found), None) => same(found, &row["value"]),
+            _ => false,
+        };
+        if !fits {
+            let found = found.map_or_else(|error| format!("error: {error}"), |found| found.to_string());
+            misses.push(format!(
+                "{} {expr}: {found}, not {}",
+                row["id"],
+                row.get("value").unwrap_or(&"error".into())
+            ));
+        }
+    }
+    score(name, &misses, rows.len());
+}
+
+#[test]
+fn expressions_of_the_suite_have_the_recorded_values() {
+    expressions("eval.jsonl");
+}
+
+#[test]
+fn operators_and_functions_have_the_recorded_values() {
+    expressions("matrix.jsonl");
+}
+
+#[test]
+fn the_grammar_takes_what_dataview_takes() {
+    let Some(rows) = corpus("parse.jsonl") else { return };
+    let mut misses = Vec::new();
+    for row in &rows {
+        let (parser, input) = (row["parser"].as_str().unwrap(), row["input"].as_str().unwrap());
+        let taken = takes(parser, input);
+        if taken != row["ok"].as_bool().unwrap() {
+            misses.push(format!("{} {parser} {input:?}: {taken}", row["id"]));
+        }
+    }
+    score("parse.jsonl", &misses, rows.len());
+}
+
+fn takes(parser: &str, input: &str) -> bool {
+    use parse::{Cursor, literal};
+    match parser {
+        "field" | "binaryOpField" => parse::expression(input).is_ok(),
+        "query" => parse::query(input).is_ok(),
+        "source" => parse::source(input).is_ok(),
+        "date" => literal(input, Cursor::date).is_some(),
+        "datePlus" => literal(input, Cursor::date_plus).is_some(),
+        "duration" => literal(input, Cursor::duration).is_some(),
+        "tag" => literal(input, Cursor::tag).is_some(),
+        "string" => literal(input, Cursor::string).is_some(),
+        "number" => literal(input, Cursor::number).is_some(),
+        "bool" => literal(input, Cursor::boolean).is_some(),
+        "identifier" => literal(input, Cursor::identifier).is_some(),
+        "link" => literal(input, Cursor::link).is_some(),
+        "inlineField" => literal(input, Cursor::inline_field).is_some(),
+        "namedField" => literal(input, Cursor::named_field).is_some(),
+        "sortField" => literal(input, Cursor::sort_field).is_some(),
+        "queryType" => literal(input, Cursor::query_type).is_some(),
+        "comment" => literal(input, Cursor::comment).is_some(),
+        "dateField" => literal(input, Cursor::date_field).is_some(),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn tags_fields_keys_and_headings_are_read_as_recorded() {
+    let Some(rows) = corpus("misc.jsonl") else { return };
+    let mut misses = Vec::new();
+    for row in &rows {
+        let found = misc(row["what"].as_str().unwrap(), &row["args"]);
+        if !same(&found, &row["value"]) {
+            misses.push(format!(
+                "{} {} {}: {found}, not {}",
+                row["id"], row["what"], row["args"], row["value"]
+            ));
+        }
+    }
+    score("misc.jsonl", &misses, rows.len());
+}
+
+fn misc(what: &str, args: &Json) -> Json {
+    use inline::{EmojiDates, Wrapping, inline_fields};
+    let text = args[0].as_str().unwrap_or("");
+    match what {
+        "frontmatter-tags" => frontmatter_tags(args[0].as_object().unwrap()).into(),
+        "text-tags" => text::text_tags(text).into(),
+        "canonical-key" => text::canonical_key(text).into(),
+        "heading-link-text" => text::heading_link_text(text).into(),
+        "set-inline-field" => {
+            inline::set_inline_field(text, args[1].as_str().unwrap(), args[2].as_str()).into()
+        }
+        "set-emoji-completion" => inline::set_emoji_completion(text, args[1].as_str()).into(),
+        "inline-fields" => {
+            let dates = if args[1] == true { EmojiDates::Read } else { EmojiDates::Ignore };
+            let at = |byte: usize| text::units(&text[..byte]);
+            let fields = inline_fields(text, dates).into_iter().map(|field| {
+                let emoji = field.wrapping == Wrapping::Emoji;
+                serde_json::json!({
+                    "key": field.key,
+                    "value": field.value,
+                    "start": at(field.start),
+                    // Dataview counts one unit for the emoji, whatever its length.
+                    "startValue": if emoji { at(field.start) + 1 } else { at(field.value_start) },
+                    "end": at(field.end),
+                    "wrapping": match field.wrapping {
+                        Wrapping::Square => "[",
+                        Wrapping::Round => "(",
+                        Wrapping::Emoji => "emoji-shorthand",
+                        Wrapping::Line => "line",
+                    },
+                })
+            });
+            fields.collect()
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// A copy of the recorded vault with the times of the recording.
+#[allow(clippy::disallowed_methods, reason = "the corpora are no vault, and a test makes its own")]
+fn recorded_vault() -> Option<tempfile::TempDir> {
+    let from = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora/dataview/vault");
+    if !from.exists() {
+        println!("skipped: {} is not there", from.display());
+        return None;
+    }
+    let to = tempfile::tempdir().unwrap();
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_704_164_645);
+    let mut waiting = vec![PathBuf::new()];
+    while let Some(folder) = waiting.pop() {
+        std::fs::create_dir_all(to.path().join(&folder)).unwrap();
+        for entry in std::fs::read_dir(from.join(&folder)).unwrap() {
+            let name = folder.join(entry.unwrap().file_name());
+            if from.join(&name).is_dir() {
+                waiting.push(name);
+                continue;
+            }
+            std::fs::write(to.path().join(&name), std::fs::read(from.join(&name)).unwrap()).unwrap();
+            let file = std::fs::File::options().write(true).open(to.path().join(&name)).unwrap();
+            file.set_modified(time).unwrap();
+        }
+    }
+    Some(to)
+}
+
+#[test]
+fn whole_queries_have_the_recorded_answers() {
+    let (Some(rows), Some(root)) = (corpus("queries.jsonl"), recorded_vault()) else { return };
+    let data = tempfile::tempdir().unwrap();
+    let vault = crate::Vault::open(root.path(), data.path()).unwrap();
+    let scope = crate::policy::Scope::default();
+    let pages = VaultPages::new(vault.view(&scope)).unwrap();
+    let lines: String = rows.iter().map(|row| row.to_string() + "\n").collect();
+    let answers = batch(&lines, &pages, &context().now);
+    let mut misses = Vec::new();
+    for (row, answer) in rows.iter().zip(answers) {
+        let answer: Json = serde_json::from_str(&answer).unwrap();
+        let expected = &row["expected"];
+        let fits = answer["status"] == expected["status"]
+            && same(&ordered(&answer["result"], row), &ordered(&expected["result"], row));
+        if !fits {
+            misses.push(format!(
+                "{} {}{}\n    {answer}\n    not {expected}",
+                row["id"], row["query"], row["expr"]
+            ));
+        }
+    }
+    score("queries.jsonl", &misses, rows.len());
+}
+
+/// Rows whose order the query leaves open are compared as sets.
+fn ordered(result: &Json, row: &Json) -> Json {
+    let mut result = result.clone();
+    if row["ordered"] == true && row["inner_unordered"] != true {
+        return result;
+    }
+    for name in ["rows", "values"] {
+        let Some(rows) = result.get_mut(name).and_then(Json::as_array_mut) else { continue };
+        if row["inner_unordered"] == true {
+            rows.iter_mut().for_each(sort_inside);
+        }
+        if row["ordered"] != true {
+            rows.sort_by_key(Json::to_string);
+        }
+    }
+    result
+}
+
+fn sort_inside(value: &mut Json) {
+    match value {
+        Json::Array(items) => {
+            items.iter_mut().for_each(sort_inside);
+            items.sort_by_key(Json::to_string);
+        }
+        Json::Object(map) => map.values_mut().for_each(sort_inside),
+        _ => {}
+    }
+}
+
+macro_rules! fixture {
+    ($name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/dql/", $name))
+    };
+}
+
+fn rows(text: &str) -> Vec<Json> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn our_own_expressions() {
+    for row in rows(fixture!("expressions.jsonl")) {
+        let found = evaluate(row["expr"].as_str().unwrap(), &NoPages, &context());
+        match (found, row.get("error")) {
+            (Ok(found), None) => {
+                let found = encode::to_json(&found);
+                assert!(same(&found, &row["value"]), "{}: {found}, not {}", row["expr"], row["value"]);
+            }
+            (Err(_), Some(_)) => {}
+            (found, _) => panic!("{}: {:?}", row["expr"], found.map(|value| encode::to_json(&value))),
+        }
+    }
+}
+
+#[test]
+fn deep_calls_end_in_an_error_and_not_the_stack() {
+    let nested = |count: usize| format!("{}1{}", "list(".repeat(count), ")".repeat(count));
+    let texts = [
+        "((f) => f(f))((f) => f(f))".to_owned(),
+        "((f) => map([f], f))((f) => map([f], f))".to_owned(),
+        "((f) => [{ a: !(1 + f(f)) }])((f) => [{ a: !(1 + f(f)) }])".to_owned(),
+        nested(60),
+    ];
+    // Half of what a test thread has, and unoptimised frames: a server's threads have room to spare.
+    let asked = std::thread::Builder::new().stack_size(1 << 20).spawn(move || {
+        texts.map(|text| evaluate(&text, &NoPages, &context()).map_err(|error| error.to_string()).is_ok())
+    });
+    assert_eq!(asked.unwrap().join().unwrap(), [false, false, false, true]);
+}
+
+#[test]
+fn sorting_what_has_no_order_does_not_panic() {
+    let items: Vec<String> = (0..200)
+        .map(|n| match n % 5 {
+            0 => "0 / 0".to_owned(),
+            1 => format!("dur({} hours)", n % 7),
+            2 => format!("dur({} minutes)", n % 7 * 60),
+            3 => format!("[0 / 0, {}]", n * 37 % 11),
+            _ => format!("{}", n * 53 % 17),
+        })
+        .collect();
+    let sorted = evaluate(&format!("sort([{}])", items.join(", ")), &NoPages, &context()).unwrap();
+    let Value::List(sorted) = sorted else { panic!("no list") };
+    assert_eq!(sorted.len(), 200);
+    assert!(matches!(sorted.last(), Some(Value::Number(number)) if number.is_nan()));
+}
+
+/// Our own vault, in which `Private` may not be read.
+fn with_our_vault(check: impl FnOnce(&VaultPages<'_>)) {
+    use crate::files::Files;
+    let files = crate::files::MemoryFiles::parse(fixture!("vault.txt")).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let mut entries = Vec::new();
+    files.walk(&mut |entry| entries.push(entry)).unwrap();
+    for entry in entries.iter().filter(|entry| entry.kind == crate::files::Kind::File) {
+        put(&root.path().join(entry.path.as_str()), &files.read(&entry.path).unwrap());
+    }
+    let vault = crate::Vault::open(root.path(), data.path()).unwrap();
+    let read = ["Home.md", "Garden.md", "People", "data"].map(|path| VaultPath::parse(path).unwrap());
+    let limits = crate::policy::Limits { read: Some(read.into()), ..Default::default() };
+    let scope = crate::policy::Scope::new(limits, Default::default());
+    check(&VaultPages::new(vault.view(&scope)).unwrap());
+}
+
+#[allow(clippy::disallowed_methods, reason = "a test makes its own vault")]
+fn put(path: &std::path::Path, bytes: &[u8]) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn our_own_queries_over_a_vault_with_a_hidden_folder() {
+    with_our_vault(|pages| {
+        let text = fixture!("queries.jsonl");
+        for (row, answer) in rows(text).iter().zip(batch(text, pages, &context().now)) {
+            let answer: Json = serde_json::from_str(&answer).unwrap();
+            assert_eq!(answer["status"], row["expected"][0], "{}: {answer}", row["id"]);
+            if let Some(expected) = row["expected"].get(1) {
+                let found = brief(&answer["result"]);
+                assert!(same(&found, expected), "{}: {found}, not {expected}", row["id"]);
+            }
+        }
+    });
+}
+
+/// Only the rows; links by their path, tasks by their text.
+fn brief(result: &Json) -> Json {
+    match result {
+        Json::Array(items) => items.iter().map(brief).collect(),
+        Json::Object(map) => match (map.get("$link"), map.get("text"), map.get("rows").or(map.get("values")))
+        {
+            (Some(link), _, _) => link["path"].clone(),
+            (_, Some(text), _) => text.clone(),
+            (_, _, Some(rows)) if map.contains_key("type") => brief(rows),
+            _ => Json::Object(map.iter().map(|(key, value)| (key.clone(), brief(value))).collect()),
+        },
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn answers_are_markdown_and_csv_for_people() {
+    with_our_vault(|pages| {
+        let ask = |text: &str| run(text, pages, &context()).unwrap();
+        let table = ask("TABLE budget, owner FROM \"Garden\" OR \"Home\" SORT file.name");
+        expect_test::expect![[r#"
+            | File | budget | owner |
+            | --- | --- | --- |
+            | [[Garden.md\|Garden]] | 120.5 | \- |
+            | [[Home.md\|Home]] | \- | [[People/Ann.md\|Ann]] |
+        "#]]
+        .assert_eq(&encode::to_markdown(&table));
+        assert_eq!(
+            encode::to_csv(&table),
+            "File,budget,owner\r\nGarden.md,120.5,\r\nHome.md,,People/Ann.md\r\n"
+        );
+        let tasks = ask("TASK GROUP BY completed");
+        expect_test::expect![[r#"
+            - false
+                - [ ] dig #soil [due:: 2024-06-18] ^dig
+            - true
+                - [x] find spade
+                - [x] plant ✅ 2024-06-01
+        "#]]
+        .assert_eq(&encode::to_markdown(&tasks));
+    });
+}

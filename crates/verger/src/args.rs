@@ -1,0 +1,414 @@
+//! The command line: what can be typed, each with its help. No logic.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::mcp::Surface;
+
+/// Verger looks after a Markdown vault: it reads, finds, changes and takes back, and asks before it writes.
+#[derive(Debug, Parser)]
+#[command(
+    name = "verger",
+    version,
+    about,
+    disable_help_subcommand = true,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  verger init ~/Notes          make a vault known
+  verger read \"Seed library\"   read a note by its name
+  verger search quince         find a text in all notes
+  verger append Inbox.md \"- call Ines\"
+  verger undo                  take the last change back
+
+Exit codes: 0 fine, 1 refused or failed, 2 usage, 3 not approved, 4 `check` found problems.
+More: verger help COMMAND, verger help exit-codes, verger man"
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Options that every command takes.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// Options that every command takes.
+#[derive(Debug, Clone, Args)]
+pub struct Global {
+    /// Print one JSON value on stdout, errors too.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Linear text: no colour, no box lines, numbered choices.
+    #[arg(long, global = true)]
+    pub plain: bool,
+    /// The vault's folder (else the one you are in, else `vault` in config.toml).
+    #[arg(long, global = true, value_name = "PATH", env = "VERGER_VAULT", value_hint = clap::ValueHint::DirPath)]
+    pub vault: Option<PathBuf>,
+}
+
+/// Options of commands that change the vault.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct Writing {
+    /// Do not ask: yes to everything that this command asks.
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+    /// Show what would change and change nothing.
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make a vault known: its rule files, and its entry in config.toml.
+    #[command(
+        after_help = "Without PATH: lists the vaults that Obsidian knows.\nExample: verger init ~/Notes"
+    )]
+    Init {
+        /// The vault's folder.
+        #[arg(value_hint = clap::ValueHint::DirPath)]
+        path: Option<PathBuf>,
+    },
+    /// Look whether everything is in order, and say what to do where it is not.
+    Doctor,
+    /// Print a note, or one section of it.
+    #[command(
+        after_help = "Examples:\n  verger read Journal/2026-05-07.md\n  verger read \"[[Seed library]]\"\n  verger read \"Seed library#Loans\""
+    )]
+    Read {
+        /// A path, a name, `[[a wiki link]]`, each with `#Heading` for one section.
+        note: String,
+    },
+    /// List a folder.
+    Ls {
+        /// The folder (else the whole vault's top).
+        folder: Option<String>,
+        /// Everything below it too.
+        #[arg(long, short)]
+        recursive: bool,
+    },
+    /// Find notes by their words, the best first; or every line with an exact text.
+    #[command(
+        after_help = "Examples:\n  verger search quince tree          the best notes, with the lines that say why\n  verger search --meaning 'keeping slugs away'\n  verger search -x 'quince tree'      every line with this text: path:line:text\n  verger search --regex '\\d{4}-\\d\\d' --in Journal -C 1\n  verger search todo --glob '*.md'"
+    )]
+    Search {
+        /// The words; case does not count.
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// Every line with exactly this text (also with --regex, --glob and -C).
+        #[arg(long, short = 'x')]
+        exact: bool,
+        /// Notes that are about it in other words count too.
+        #[arg(long, conflicts_with_all = ["exact", "regex", "glob", "context"])]
+        meaning: bool,
+        /// The pattern is a regular expression.
+        #[arg(long, short = 'e')]
+        regex: bool,
+        /// Only files that fit this glob, e.g. `*.md`.
+        #[arg(long, short)]
+        glob: Option<String>,
+        /// Only in this folder.
+        #[arg(long = "in", value_name = "FOLDER")]
+        folder: Option<String>,
+        /// Lines to show before and after each match.
+        #[arg(long, short = 'C', value_name = "LINES")]
+        context: Option<usize>,
+        /// Stop after this many notes (10 if not said) or matching lines (1000).
+        #[arg(long, short = 'm', value_name = "COUNT")]
+        limit: Option<usize>,
+    },
+    /// Ask the vault a query in Dataview's language, or a JSONLogic rule.
+    #[command(
+        after_help = "Examples:\n  verger query 'TABLE due, status FROM #project WHERE !done SORT due'\n  verger query 'TASK WHERE !completed' --format csv\n  verger query --jsonlogic '{\"in\": [\"garden\", {\"var\": \"tags\"}]}'\n  verger query --batch rows.jsonl --now 2026-05-01T09:00:00Z"
+    )]
+    Query {
+        /// The query: TABLE, LIST, TASK or CALENDAR … FROM … WHERE … SORT … GROUP BY … LIMIT …
+        #[arg(required_unless_present_any = ["jsonlogic", "batch"])]
+        query: Option<String>,
+        /// A JSONLogic rule instead, over path, content, frontmatter, tags, stat, links and backlinks of each note.
+        #[arg(long, value_name = "RULE", conflicts_with = "query")]
+        jsonlogic: Option<String>,
+        /// Many queries: a file of JSON lines `{\"id\", \"query\"}` or `{\"id\", \"expr\"}` (`-`: stdin); one JSON line comes back for each.
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "jsonlogic"])]
+        batch: Option<String>,
+        /// The note in which the query stands (`this`).
+        #[arg(long, value_name = "NOTE")]
+        this: Option<String>,
+        /// The time to take for now, e.g. 2026-05-01T09:00:00Z.
+        #[arg(long, value_name = "TIME")]
+        now: Option<String>,
+        /// How the answer looks.
+        #[arg(long, value_enum, default_value_t = QueryFormat::Md)]
+        format: QueryFormat,
+    },
+    /// List all tags, or the notes that carry one.
+    Tags {
+        /// The tag, with or without `#`; `a` finds `a/b` too.
+        tag: Option<String>,
+    },
+    /// Show where a note leads and what leads to it.
+    Links {
+        /// A path, a name or `[[a wiki link]]`.
+        note: String,
+    },
+    /// Show the daily note; make it or add to it.
+    #[command(
+        after_help = "Examples:\n  verger daily\n  verger daily --offset -1\n  verger daily --append \"- watered the quince\""
+    )]
+    Daily {
+        /// Days from today: -1 is yesterday.
+        #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_name = "DAYS")]
+        offset: i64,
+        /// Make it from its template if it is not there.
+        #[arg(long)]
+        create: bool,
+        /// Add this text at its end (`-`: from stdin); makes the note first if need be.
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+        append: Option<String>,
+        /// Asking.
+        #[command(flatten)]
+        writing: Writing,
+    },
+    /// Show what is wrong or odd in the vault: broken links, duplicate names, bad front matter.
+    Health {
+        /// Only findings of this kind, e.g. `broken_link`.
+        #[arg(long)]
+        kind: Option<String>,
+    },
+    /// Make a note.
+    #[command(
+        after_help = "Examples:\n  verger new Inbox/Idea.md --content \"# Idea\"\n  date | verger new Log.md --content -"
+    )]
+    New {
+        /// The new note's path; `.md` is added where there is no extension.
+        path: String,
+        /// Its text (`-`: from stdin).
+        #[arg(long, short, default_value = "", hide_default_value = true, allow_hyphen_values = true)]
+        content: String,
+        /// Asking.
+        #[command(flatten)]
+        writing: Writing,
+    },
+    /// Add text at the end of a note.
+    Append {
+        /// A path, a name or `[[a wiki link]]`.
+        note: String,
+        /// The text (`-`: from stdin).
+        #[arg(allow_hyphen_values = true)]
+        text: String,
+        /// Asking.
+        #[command(flatten)]
+        writing: Writing,
+    },
+    /// Move or rename a note or folder; links to it follow.
+    Mv {
+        /// What to move.
+        from: String,
+        /// Where to.
+        to: String,
+        /// Asking.
+        #[command(flatten)]
+        writing: Writing,
+    },
+    /// Move a note to the vault's trash.
+    Rm {
+        /// A path, a name or `[[a wiki link]]`.
+        note: String,
+        /// Asking.
+        #[command(flatten)]
+        writing: Writing,
+    },
+    /// Take a change back: the newest that is not taken back yet, or the one named.
+    #[command(
+        after_help = "Examples:\n  verger undo\n  verger undo 3fa9\n  verger undo --task cli-3fa9c1d2e4b5\n  verger undo --last 3"
+    )]
+    Undo {
+        /// The change's id, or the start of it (see `verger history`).
+        #[arg(conflicts_with_all = ["task", "last"])]
+        id: Option<String>,
+        /// Everything that this task did.
+        #[arg(long, value_name = "TASK", conflicts_with = "last")]
+        task: Option<String>,
+        /// The newest N changes, one after the other.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+        last: Option<u16>,
+        /// Take it back although a file was changed by somebody else since; the newer text stays in the history.
+        #[arg(long)]
+        force: bool,
+        /// Asking.
+        #[command(flatten)]
+        writing: Writing,
+    },
+    /// Show what was changed, when and by whom, newest first.
+    History {
+        /// Only changes of this note.
+        note: Option<String>,
+        /// At most this many.
+        #[arg(long, default_value_t = 50, value_name = "COUNT")]
+        limit: usize,
+    },
+    /// Show a change as a diff.
+    Diff {
+        /// The change's id, or the start of it.
+        id: String,
+        /// Only this file of it.
+        path: Option<String>,
+    },
+    /// Look after the store of checkpoints.
+    Checkpoints {
+        /// What to do.
+        #[command(subcommand)]
+        what: Option<Checkpoints>,
+    },
+    /// Show what was asked, approved, denied and done.
+    Audit {
+        /// `verify` reads the whole chain and says whether a line was changed.
+        #[command(subcommand)]
+        what: Option<AuditWhat>,
+        /// The newest N lines.
+        #[arg(long, default_value_t = 20, value_name = "N")]
+        last: usize,
+    },
+    /// List, give and take back standing grants.
+    Grants {
+        /// What to do.
+        #[command(subcommand)]
+        what: Option<Grants>,
+    },
+    /// Check the store, the audit and how they fit together.
+    Check {
+        /// Read the stored files too and compare them with their names.
+        #[arg(long)]
+        read_data: bool,
+        /// Put a damaged store aside and start a new one from what can be read.
+        #[arg(long)]
+        repair: bool,
+    },
+    /// Call a tool by hand.
+    #[command(
+        after_help = "Examples:\n  verger tool read_file --input '{\"path\": \"Inbox.md\"}'\n  verger tool write_file --input @call.json --dry-run\n  echo '{\"path\": \"x.md\"}' | verger tool read_file --input -"
+    )]
+    Tool {
+        /// The tool's name (see `verger tools`).
+        name: String,
+        /// Its input as JSON; `-` reads stdin, `@FILE` a file.
+        #[arg(long, short, default_value = "{}", value_name = "JSON")]
+        input: String,
+        /// Asking.
+        #[command(flatten)]
+        writing: Writing,
+    },
+    /// List the tools.
+    Tools,
+    /// Serve the vault to an AI client over stdin and stdout (Model Context Protocol).
+    #[command(
+        after_help = "A client starts it itself, e.g. with this in its settings:\n  {\"mcpServers\": {\"vault\": {\"command\": \"verger\", \"args\": [\"mcp\", \"--vault\", \"/path/to/vault\"]}}}"
+    )]
+    Mcp(McpOptions),
+    /// Print a page of the documentation.
+    Docs {
+        /// Which page.
+        page: Page,
+    },
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    #[command(after_help = "Example: verger man | man -l -")]
+    Man,
+    /// Explain a command, or a topic: `exit-codes`.
+    Help {
+        /// The command or topic.
+        topic: Option<String>,
+    },
+}
+
+/// How the vault is served to an AI client.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct McpOptions {
+    /// Which names the tools have.
+    #[arg(long, value_enum, default_value_t)]
+    pub surface: Surface,
+    /// Nothing can be changed.
+    #[arg(long)]
+    pub read_only: bool,
+    /// Show what would change and change nothing.
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+    /// Ask the client's user about every change; without a client that can ask, only standing grants hold.
+    #[arg(long)]
+    pub ask: bool,
+}
+
+/// What can be done with checkpoints.
+#[derive(Debug, Clone, Subcommand)]
+pub enum Checkpoints {
+    /// List them, newest first.
+    List {
+        /// At most this many.
+        #[arg(long, default_value_t = 50, value_name = "COUNT")]
+        limit: usize,
+    },
+    /// Drop those that are too old or too many, by `[checkpoints]` in config.toml.
+    Gc,
+    /// Read the whole store and say what is wrong with it.
+    Verify,
+}
+
+/// What can be done with the audit.
+#[derive(Debug, Clone, Subcommand)]
+pub enum AuditWhat {
+    /// Read the whole chain and say whether a line was changed.
+    Verify,
+}
+
+/// What can be done with grants.
+#[derive(Debug, Clone, Subcommand)]
+pub enum Grants {
+    /// List them.
+    List,
+    /// Allow a tool on some paths without asking.
+    #[command(
+        after_help = "Example: verger grants add --tool append_to_file --paths 'Journal/**' --expires 7d"
+    )]
+    Add {
+        /// The tool.
+        #[arg(long)]
+        tool: String,
+        /// Paths that fit this pattern, as in `.gitignore`, from the vault's root.
+        #[arg(long, value_name = "GLOB")]
+        paths: String,
+        /// When it ends: `30m`, `12h`, `7d`, `4w` (else never).
+        #[arg(long, value_name = "TIME")]
+        expires: Option<String>,
+    },
+    /// Take one back.
+    Revoke {
+        /// Its id, or the start of it.
+        id: String,
+    },
+}
+
+/// A page of the documentation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Page {
+    /// Every tool: docs/tools.md.
+    Tools,
+    /// Every setting: docs/config.md.
+    Config,
+}
+
+/// How the answer of a query looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum QueryFormat {
+    /// A Markdown table or list.
+    Md,
+    /// Comma-separated values.
+    Csv,
+    /// Typed JSON.
+    Json,
+}

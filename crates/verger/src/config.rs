@@ -1,0 +1,352 @@
+//! `config.toml`: read once, every key known, unknown keys refused with the key that was probably meant.
+//!
+//! [`KEYS`] is the one table: the reader, the template that `init` writes and `docs/config.md` all follow from it.
+//! The environment (`OBSIDIAN_READ_PATHS` …) narrows what the file says, never widens it.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use pipeline::refusal::nearest;
+use toml::{Table, Value};
+use vault::policy::Limits;
+use vault::store::gc::Retention;
+
+use crate::failure::{Exit, Failure};
+
+/// A key of `config.toml`.
+pub struct Key {
+    /// Its name, with its table: `limits.read`.
+    pub name: &'static str,
+    /// What its value is, in words.
+    pub kind: &'static str,
+    /// What holds without it.
+    pub default: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+}
+
+/// Every key there is.
+pub const KEYS: [Key; 6] = [
+    Key {
+        name: "vault",
+        kind: "path",
+        default: "none",
+        meaning: "The vault to use when a command is run outside of one and `--vault` is not given. `~/` is your home folder.",
+    },
+    Key {
+        name: "limits.read",
+        kind: "list of paths",
+        default: "everything",
+        meaning: "Only these folders and files may be read. Folders that may be written can be read too.",
+    },
+    Key {
+        name: "limits.write",
+        kind: "list of paths",
+        default: "everything",
+        meaning: "Only these folders and files may be changed.",
+    },
+    Key {
+        name: "limits.read_only",
+        kind: "true or false",
+        default: "false",
+        meaning: "Nothing may be changed.",
+    },
+    Key {
+        name: "checkpoints.keep_days",
+        kind: "whole number",
+        default: "90",
+        meaning: "Checkpoints older than this many days are dropped, now and then after a change and by `verger checkpoints gc`.",
+    },
+    Key {
+        name: "checkpoints.keep_bytes",
+        kind: "whole number",
+        default: "1073741824",
+        meaning: "Beyond this many bytes the oldest checkpoints are dropped.",
+    },
+];
+
+/// Environment variables that matter, and what they do.
+const VARIABLES: [(&str, &str); 8] = [
+    ("VERGER_CONFIG_DIR", "The folder that holds `config.toml`, instead of `$XDG_CONFIG_HOME/verger`."),
+    ("VERGER_DATA_DIR", "The folder for checkpoints, audit and grants, instead of `$XDG_DATA_HOME/verger`."),
+    ("VERGER_VAULT", "The vault, as `--vault` names it."),
+    ("OBSIDIAN_READ_PATHS", "Comma-separated paths; narrows `limits.read`."),
+    ("OBSIDIAN_WRITE_PATHS", "Comma-separated paths; narrows `limits.write`."),
+    ("OBSIDIAN_READ_ONLY", "`true` or `false`; `true` forbids every change."),
+    ("NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM=dumb", "Whether output is coloured."),
+    ("XDG_CONFIG_HOME, XDG_DATA_HOME", "Where configuration and data lie, by the usual rules."),
+];
+
+/// What `config.toml` and the environment say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Config {
+    /// The vault to use outside of one.
+    pub vault: Option<PathBuf>,
+    /// What may be read and written.
+    pub limits: Limits,
+    /// How long checkpoints are kept.
+    pub retention: Retention,
+}
+
+impl Config {
+    /// Reads `config.toml` in this folder and narrows it by the environment. No file is an empty one.
+    pub fn load(folder: &Path) -> Result<Config, Failure> {
+        let file = folder.join("config.toml");
+        let config = match read(&file)? {
+            Some(text) => {
+                Config::parse(&text).map_err(|problem| bad(&file, &problem.message, &problem.hint))?
+            }
+            None => Config::default(),
+        };
+        config.narrowed_by(&|name| std::env::var(name).ok())
+    }
+
+    /// Reads the text of a `config.toml`.
+    pub fn parse(text: &str) -> Result<Config, Problem> {
+        let table: Table = text.parse().map_err(|error: toml::de::Error| Problem {
+            message: format!("it is not valid TOML: {}", error.to_string().trim().replace('\n', " ")),
+            hint: "mend the line that is named".to_owned(),
+        })?;
+        let mut config = Config::default();
+        for (name, value) in flat(&table) {
+            config.set(&name, value)?;
+        }
+        Ok(config)
+    }
+
+    fn set(&mut self, name: &str, value: &Value) -> Result<(), Problem> {
+        match name {
+            "vault" => self.vault = Some(PathBuf::from(text(name, value)?)),
+            "limits.read" => self.limits.read = paths(name, value)?,
+            "limits.write" => self.limits.write = paths(name, value)?,
+            "limits.read_only" => {
+                self.limits.read_only = value.as_bool().ok_or_else(|| wrong(name, "true or false"))?;
+            }
+            "checkpoints.keep_days" => {
+                self.retention.age_ms = whole(name, value)?.saturating_mul(24 * 3_600 * 1_000);
+            }
+            "checkpoints.keep_bytes" => {
+                self.retention.bytes = u64::try_from(whole(name, value)?).unwrap_or_default();
+            }
+            unknown => return Err(unknown_key(unknown)),
+        }
+        Ok(())
+    }
+
+    /// The same, as far as the environment leaves it.
+    pub fn narrowed_by(mut self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Config, Failure> {
+        let list = |name: &str| match variable(name) {
+            None => Ok(None),
+            Some(text) => Limits::parse_list(&text).map_err(|error| {
+                bad_variable(name, &error.to_string(), "give folders of the vault, separated by commas")
+            }),
+        };
+        let read_only = match variable("OBSIDIAN_READ_ONLY").as_deref().map(str::trim) {
+            None | Some("" | "false" | "0") => false,
+            Some("true" | "1") => true,
+            Some(other) => {
+                return Err(bad_variable(
+                    "OBSIDIAN_READ_ONLY",
+                    &format!("`{other}` is neither true nor false"),
+                    "set it to `true` or `false`",
+                ));
+            }
+        };
+        let environment =
+            Limits { read: list("OBSIDIAN_READ_PATHS")?, write: list("OBSIDIAN_WRITE_PATHS")?, read_only };
+        self.limits = self.limits.narrowed(&environment);
+        Ok(self)
+    }
+}
+
+/// What is wrong with a `config.toml`, and what to do.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// The page `docs/config.md`.
+pub fn page() -> String {
+    let mut page = String::from(
+        "# Configuration\n\nMade from the table of keys by `verger docs config`; a test compares the two.\n\n\
+         `config.toml` lies in `$XDG_CONFIG_HOME/verger/` (usually `~/.config/verger/`). Every key may be left out; \
+         an unknown key is an error.\n\n| key | value | without it | meaning |\n|---|---|---|---|\n",
+    );
+    for key in &KEYS {
+        let _ = writeln!(page, "| `{}` | {} | {} | {} |", key.name, key.kind, key.default, key.meaning);
+    }
+    page.push_str("\n## Environment\n\n| variable | meaning |\n|---|---|\n");
+    for (name, meaning) in VARIABLES {
+        let names: Vec<String> = name.split(", ").map(|name| format!("`{name}`")).collect();
+        let _ = writeln!(page, "| {} | {meaning} |", names.join(", "));
+    }
+    page.push_str(
+        "\n## Rules that travel with the vault\n\n`.verger/ignore` hides paths from every tool, `.verger/protect` \
+         makes them read-only; both are written like `.gitignore`. `verger init` makes them.\n",
+    );
+    page
+}
+
+/// What `init` writes where there is no `config.toml` yet.
+pub fn template(vault: &Path) -> String {
+    let mut text = String::from("# Verger's settings. `verger docs config` explains every key.\n");
+    let _ = writeln!(text, "{}", vault_line(vault));
+    let mut table = "";
+    for key in KEYS.iter().filter(|key| key.name != "vault") {
+        let (head, name) = key.name.split_once('.').unwrap_or(("", key.name));
+        if head != table {
+            table = head;
+            let _ = writeln!(text, "\n[{table}]");
+        }
+        let example = match key.default {
+            "everything" => "[\"Notes\", \"Journal\"]",
+            default => default,
+        };
+        let _ = writeln!(text, "# {}\n# {name} = {example}", key.meaning);
+    }
+    text
+}
+
+/// The line that names the vault.
+pub fn vault_line(vault: &Path) -> String {
+    format!("vault = {}", Value::String(vault.display().to_string()))
+}
+
+/// The top-level key or table, with the names of tables joined by `.`.
+fn flat(table: &Table) -> Vec<(String, &Value)> {
+    let mut all = Vec::new();
+    for (name, value) in table {
+        match value {
+            Value::Table(inner) if KEYS.iter().any(|key| key.name.starts_with(&format!("{name}."))) => {
+                all.extend(inner.iter().map(|(key, value)| (format!("{name}.{key}"), value)));
+            }
+            other => all.push((name.clone(), other)),
+        }
+    }
+    all
+}
+
+fn text<'v>(name: &str, value: &'v Value) -> Result<&'v str, Problem> {
+    value.as_str().filter(|text| !text.trim().is_empty()).ok_or_else(|| wrong(name, "a text in quotes"))
+}
+
+fn whole(name: &str, value: &Value) -> Result<i64, Problem> {
+    value.as_integer().filter(|number| *number >= 0).ok_or_else(|| wrong(name, "a whole number from 0 on"))
+}
+
+fn paths(name: &str, value: &Value) -> Result<Option<std::collections::BTreeSet<vault::VaultPath>>, Problem> {
+    let list = value.as_array().ok_or_else(|| wrong(name, "a list of paths, e.g. [\"Notes\"]"))?;
+    let mut paths = std::collections::BTreeSet::new();
+    for item in list {
+        let item = text(name, item)?;
+        let path = vault::VaultPath::parse(item.trim_end_matches('/')).map_err(|error| Problem {
+            message: format!("`{name}` holds `{item}`, which is no path inside the vault: {error}"),
+            hint: error.hint().to_owned(),
+        })?;
+        paths.insert(path);
+    }
+    // An empty list allows nothing, which is what it says.
+    Ok(Some(paths))
+}
+
+fn wrong(name: &str, expected: &str) -> Problem {
+    Problem {
+        message: format!("`{name}` must be {expected}"),
+        hint: "`verger docs config` explains every key".to_owned(),
+    }
+}
+
+fn unknown_key(name: &str) -> Problem {
+    let hint = match nearest(name, KEYS.iter().map(|key| key.name)) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("the keys are {}", KEYS.map(|key| key.name).join(", ")),
+    };
+    Problem { message: format!("there is no key `{name}`"), hint }
+}
+
+fn bad(file: &Path, message: &str, hint: &str) -> Failure {
+    Failure::new(Exit::Usage, "config_invalid", format!("{}: {message}", file.display()), hint)
+}
+
+fn bad_variable(name: &str, message: &str, hint: &str) -> Failure {
+    Failure::new(Exit::Usage, "config_invalid", format!("the variable {name} is wrong: {message}"), hint)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the configuration lies outside the vault")]
+fn read(file: &Path) -> Result<Option<String>, Failure> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            Err(bad(file, &format!("it cannot be read: {error}"), "check the file and its permissions"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, message: &str, hint: &str) {
+        let problem = Config::parse(text).unwrap_err();
+        assert!(problem.message.contains(message), "{problem:?}");
+        assert!(problem.hint.contains(hint), "{problem:?}");
+    }
+
+    #[test]
+    fn a_mistake_is_named_with_the_way_out() {
+        check("vaults = \"x\"", "no key `vaults`", "did you mean `vault`?");
+        check("[limits]\nreadonly = true", "no key `limits.readonly`", "did you mean `limits.read_only`?");
+        check("[colours]\nx = 1", "no key `colours`", "the keys are vault");
+        check("vault = 3", "`vault` must be a text", "verger docs config");
+        check("[limits]\nread_only = \"yes\"", "must be true or false", "docs config");
+        check("[limits]\nread = [\"../x\"]", "no path inside the vault", "");
+        check("[checkpoints]\nkeep_days = -1", "whole number", "");
+        check("vault = ", "not valid TOML", "mend");
+    }
+
+    #[test]
+    fn every_key_of_the_table_is_read_and_the_template_reads_as_it_says() {
+        for key in &KEYS {
+            let value = match key.kind {
+                "path" => "\"/v\"",
+                "list of paths" => "[\"Notes\"]",
+                "true or false" => "true",
+                _ => "7",
+            };
+            let config = Config::parse(&format!("{} = {value}", key.name)).unwrap();
+            assert_ne!(config, Config::default(), "{}", key.name);
+        }
+        let config = Config::parse(&template(Path::new("/my \"vault\""))).unwrap();
+        assert_eq!(config, Config { vault: Some("/my \"vault\"".into()), ..Config::default() });
+        let all: String = template(Path::new("/v"))
+            .lines()
+            .map(|line| {
+                let line = line.strip_prefix("# ").filter(|line| line.contains(" = ")).unwrap_or(line);
+                format!("{line}\n")
+            })
+            .collect();
+        Config::parse(&all).unwrap();
+    }
+
+    #[test]
+    fn the_environment_narrows_and_is_strict() {
+        let with = |pairs: &'static [(&'static str, &'static str)]| {
+            let config = Config::parse("[limits]\nread = [\"Notes\"]").unwrap();
+            config.narrowed_by(&|name| {
+                pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+            })
+        };
+        let narrowed =
+            with(&[("OBSIDIAN_READ_PATHS", "Notes/a, Other"), ("OBSIDIAN_READ_ONLY", "true")]).unwrap();
+        assert_eq!(narrowed.limits.read, Limits::parse_list("Notes/a").unwrap());
+        assert!(narrowed.limits.read_only);
+        assert!(with(&[("OBSIDIAN_READ_ONLY", "yes")]).is_err());
+        assert!(with(&[("OBSIDIAN_WRITE_PATHS", "/etc")]).is_err());
+        assert!(!with(&[("OBSIDIAN_READ_ONLY", "")]).unwrap().limits.read_only);
+    }
+}

@@ -1,0 +1,88 @@
+//! `verger mcp`: the door for AI clients that speak the Model Context Protocol over stdin and stdout.
+//!
+//! stdout carries JSON-RPC and nothing else; trouble goes to stderr. The protocol itself is the official SDK's (`rmcp`);
+//! every call walks the road. Deliberately not here: what the tools do, and HTTP.
+
+mod answer;
+mod asker;
+mod frame;
+mod resource;
+mod server;
+mod stdio;
+mod surface;
+mod turn;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pipeline::{Rights, World};
+use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
+
+use crate::args::{Global, McpOptions};
+use crate::config::Config;
+use crate::door;
+use crate::failure::{Exit, Failure};
+use crate::place;
+use crate::terminal::Terminal;
+use crate::world::RealWorld;
+use server::{Approval, Connection, Server};
+use stdio::Stdio;
+
+pub use surface::Surface;
+
+/// How long the threads of calls that were cut off may take to end.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// Serves one client until it closes stdin.
+pub fn serve(global: &Global, options: &McpOptions, terminal: &Terminal) -> Result<(), Failure> {
+    let connection = open(global, options, terminal)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().map_err(|error| {
+        Failure::new(
+            Exit::Failed,
+            "internal",
+            format!("cannot start: {error}"),
+            "free some memory and try again",
+        )
+    })?;
+    let ended = runtime.block_on(talk(Server::new(connection)));
+    // A call that is still busy ends with the process; what it would write is wholly there or not at all.
+    runtime.shutdown_timeout(FAREWELL);
+    ended
+}
+
+/// Everything that a connection needs. Nothing that takes time on a large vault happens here: the client waits.
+fn open(global: &Global, options: &McpOptions, terminal: &Terminal) -> Result<Connection, Failure> {
+    let mut config = Config::load(&place::config_folder()?)?;
+    config.limits.read_only |= options.read_only;
+    let place = place::find(global.vault.as_deref(), &config)?;
+    let registry = surface::registry(options.surface);
+    registry.register(Arc::new(resource::ReadResource::default()))?;
+    let road = door::build_road_with(&place, registry)?;
+    for (id, _) in road.vault().recovered() {
+        terminal.note(&format!("note: an interrupted change was put in order at start ({id})"));
+    }
+    Ok(Connection {
+        road: Arc::new(road),
+        id: format!("mcp-{}", RealWorld.id()?),
+        rights: if config.limits.read_only { Rights::read_only() } else { Rights::all() },
+        limits: config.limits,
+        retention: config.retention,
+        surface: options.surface,
+        approval: if options.ask { Approval::Ask } else { Approval::Allow },
+        dry_run: options.dry_run,
+    })
+}
+
+async fn talk(server: Server) -> Result<(), Failure> {
+    let failed = |message: String| Failure::new(Exit::Failed, "mcp", message, "start it again");
+    let transport = Stdio::start(server.is_edit()).map_err(|error| failed(format!("no thread: {error}")))?;
+    match server.serve(transport).await {
+        Ok(running) => match running.waiting().await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(failed(format!("the connection broke down: {error}"))),
+        },
+        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(error) => Err(failed(format!("the client and verger did not come together: {error}"))),
+    }
+}

@@ -1,0 +1,185 @@
+//! stdout, stderr and the keyboard. stdout is data; messages, questions and errors go to stderr.
+//!
+//! Deliberately not here: what text looks like (`paper.rs`) and what is asked (`asker.rs`).
+
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::failure::{Exit, Failure};
+use crate::paper::{Colour, Controls, Paper, Role, Simple};
+use crate::place::keyboard;
+
+/// Where a command speaks.
+#[derive(Debug)]
+pub struct Terminal {
+    /// How stdout looks.
+    pub out: Paper,
+    /// How stderr looks.
+    pub err: Paper,
+    /// Whether stdout carries JSON.
+    pub json: bool,
+    asks: bool,
+    broken: AtomicBool,
+}
+
+impl Terminal {
+    /// Looks at the streams and the environment once.
+    pub fn new(json: bool, plain: bool) -> Terminal {
+        let forced = set("CLICOLOR_FORCE");
+        let paper = |is_terminal: bool| {
+            let colour = wants_colour(is_terminal, &|name| std::env::var(name).ok()) && !plain;
+            Paper {
+                colour: if colour { Colour::On } else { Colour::Off },
+                controls: if is_terminal || plain || forced { Controls::Shown } else { Controls::Raw },
+                simple: if plain { Simple::Yes } else { Simple::No },
+            }
+        };
+        let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
+        Terminal {
+            out: if json { Paper::default() } else { paper(out) },
+            err: Paper { controls: Controls::Shown, ..paper(err) },
+            json,
+            asks: err,
+            broken: AtomicBool::new(false),
+        }
+    }
+
+    /// Writes data. A reader that went away is no error; a disk that is full is.
+    pub fn data(&self, text: &str) {
+        let mut out = io::stdout().lock();
+        if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush())
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
+            self.broken.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Writes data and makes sure that it ends its line.
+    pub fn data_line(&self, text: &str) {
+        let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
+        self.data(&format!("{text}{end}"));
+    }
+
+    /// Writes a value as JSON.
+    pub fn json(&self, value: &impl serde::Serialize) {
+        let text = serde_json::to_string(value).unwrap_or_else(|_| "{\"ok\":false}".to_owned());
+        self.data(&format!("{text}\n"));
+    }
+
+    /// Whether all data could be written.
+    pub fn finish(&self) -> Result<(), Failure> {
+        if self.broken.load(Ordering::Relaxed) {
+            return Err(Failure::new(
+                Exit::Failed,
+                "output",
+                "the output could not be written",
+                "check where stdout goes (a full disk?)",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A message for the person; ready-made text, already safe.
+    pub fn say(&self, text: &str) {
+        let mut err = io::stderr().lock();
+        // Nobody is left to be told that stderr is gone.
+        writeln!(err, "{text}").ok();
+    }
+
+    /// A note in our own words that may hold names.
+    pub fn note(&self, text: &str) {
+        self.say(&self.err.text(text));
+    }
+
+    /// What went wrong and what to do.
+    pub fn error(&self, message: &str, hint: &str) {
+        self.say(&format!("{} {}", self.err.paint(Role::Bad, "error:"), self.err.text(message)));
+        if !hint.is_empty() {
+            self.say(&format!("{} {}", self.err.paint(Role::Title, "hint:"), self.err.text(hint)));
+        }
+    }
+
+    /// Whether a person can see a question and answer it.
+    pub fn can_ask(&self) -> bool {
+        self.asks && (io::stdin().is_terminal() || keyboard().is_some())
+    }
+
+    /// Shows a question and reads the answer. `None`: the person closed the input.
+    pub fn ask(&self, question: &str) -> Option<String> {
+        let mut err = io::stderr().lock();
+        write!(err, "{question}").and_then(|()| err.flush()).ok()?;
+        let mut line = String::new();
+        let read = match keyboard() {
+            Some(keyboard) => BufReader::new(keyboard).read_line(&mut line),
+            None => io::stdin().lock().read_line(&mut line),
+        };
+        match read {
+            Ok(0) | Err(_) => None,
+            Ok(_) => Some(line),
+        }
+    }
+
+    /// All of stdin, for `-`.
+    pub fn read_stdin(&self) -> Result<String, Failure> {
+        const LARGEST: u64 = 64 * 1024 * 1024;
+        if io::stdin().is_terminal() {
+            self.note("reading from the keyboard; end with Ctrl-D");
+        }
+        let mut bytes = Vec::new();
+        let failed = |message: String| {
+            Failure::new(Exit::Failed, "input", message, "pipe UTF-8 text into the command")
+        };
+        io::stdin()
+            .lock()
+            .take(LARGEST + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| failed(format!("stdin cannot be read: {error}")))?;
+        if bytes.len() as u64 > LARGEST {
+            return Err(failed("stdin holds more than 64 MiB".to_owned()));
+        }
+        String::from_utf8(bytes).map_err(|_| failed("stdin is not UTF-8 text".to_owned()))
+    }
+}
+
+fn set(name: &str) -> bool {
+    std::env::var(name).is_ok_and(|value| !value.is_empty() && value != "0")
+}
+
+/// Whether to colour, by the common rules: `NO_COLOR` and `TERM=dumb` say no, `CLICOLOR_FORCE` says yes,
+/// `CLICOLOR=0` says no, else a terminal gets colours.
+fn wants_colour(is_terminal: bool, variable: &dyn Fn(&str) -> Option<String>) -> bool {
+    let is_set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
+    if is_set("NO_COLOR") {
+        return false;
+    }
+    if variable("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0") {
+        return true;
+    }
+    is_terminal && variable("CLICOLOR").as_deref() != Some("0") && variable("TERM").as_deref() != Some("dumb")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_follows_the_terminal_and_the_environment() {
+        for (is_terminal, variables, expected) in [
+            (true, &[][..], true),
+            (false, &[], false),
+            (true, &[("NO_COLOR", "1")], false),
+            (true, &[("NO_COLOR", "")], true),
+            (true, &[("CLICOLOR", "0")], false),
+            (true, &[("TERM", "dumb")], false),
+            (false, &[("CLICOLOR_FORCE", "1")], true),
+            (false, &[("CLICOLOR_FORCE", "0")], false),
+            (false, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false),
+            (true, &[("CLICOLOR", "1")], true),
+        ] {
+            let variable = |name: &str| {
+                variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+            };
+            assert_eq!(wants_colour(is_terminal, &variable), expected, "{is_terminal} {variables:?}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The real binary on copies of the tour vault. One test binary for all doors.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "tests"
+)]
+
+#[path = "it/about.rs"]
+mod about;
+#[path = "it/ansi.rs"]
+mod ansi;
+#[path = "it/asking.rs"]
+mod asking;
+#[path = "it/check.rs"]
+mod check;
+#[path = "it/errors.rs"]
+mod errors;
+#[path = "it/mcp.rs"]
+mod mcp;
+#[path = "it/paths.rs"]
+mod paths;
+#[path = "it/reading.rs"]
+mod reading;
+#[path = "it/rig.rs"]
+mod rig;
+#[path = "it/setup.rs"]
+mod setup;
+#[path = "it/undo.rs"]
+mod undo;
+#[path = "it/writing.rs"]
+mod writing;
