@@ -17,6 +17,11 @@ impl<'a> Visible<'a> {
         Visible(Some(sees))
     }
 
+    /// Whether nothing is hidden.
+    pub(crate) fn is_all(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Whether the path exists for the asker.
     pub fn sees(&self, path: &VaultPath) -> bool {
         self.0.is_none_or(|sees| sees(path))
