@@ -51,11 +51,12 @@ fn figures_at_scale() {
     let root = Path::new(&root);
     let data = tempfile::tempdir_in(root.parent().unwrap()).unwrap();
     let disk = Disk::open(root).unwrap();
-    let mut first = None;
+    let (mut first, mut many) = (None, Vec::new());
     let walk = || {
         disk.walk(&mut |entry| {
-            if entry.kind == Kind::File && first.is_none() {
-                first = Some(entry.path);
+            if entry.kind == Kind::File && many.len() < 1_200 {
+                first.get_or_insert(entry.path.clone());
+                many.push(entry.path);
             }
         })
     };
@@ -126,6 +127,23 @@ fn figures_at_scale() {
         index.refresh(std::slice::from_ref(&path)).unwrap();
         format!("{} segments", index.stats().segments)
     });
+    // Different notes, one by one: small segments are merged on the way, and some calls save or merge on disk.
+    let mut each: Vec<Duration> = many
+        .iter()
+        .map(|path| {
+            let start = Instant::now();
+            index.refresh(std::slice::from_ref(path)).unwrap();
+            start.elapsed()
+        })
+        .collect();
+    each.sort();
+    let (half, most) = (each[each.len() / 2], each[each.len() * 95 / 100]);
+    println!(
+        "refresh {} notes in turn: p50 {half:.1?} p95 {most:.1?} max {:.1?}",
+        each.len(),
+        each[each.len() - 1]
+    );
+    println!("{:?} {:?}", index.stats(), index.take_events());
     p50("exact rare after refreshes", 41, || ask(&literal("quixotarnel")));
     println!("{} {}", memory("VmRSS"), memory("RssAnon"));
 }
