@@ -174,7 +174,7 @@ fn queries_are_answered_as_tables_csv_json_and_in_batches() {
     assert!(logic.contains("Garden/Slugs.md"), "{logic}");
     let wrong = rig.run(&["query", "TABLE x FORM y"]);
     assert!(wrong.code == 1 && wrong.err.contains("column 9") && wrong.err.contains('^'), "{wrong:?}");
-    let rows = "{\"id\": 1, \"expr\": \"1 + 1\"}\nnonsense\n{\"id\": 2, \"query\": \"LIST FORM\"}\n{\"id\": 3, \"expr\": \"date(today).year\"}\n";
+    let rows = "{\"id\": 1, \"expr\": \"1 + 1\"}\nnonsense\n{\"id\": 2, \"query\": \"LIST WHERE\"}\n{\"id\": 3, \"expr\": \"date(today).year\"}\n";
     let said = rig.with_stdin(&["query", "--batch", "-", "--json", "--now", "2024-06-15T12:00:00Z"], rows);
     let lines: Vec<serde_json::Value> =
         said.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
