@@ -165,6 +165,48 @@ fn a_read_only_folder_is_a_clear_error_and_changes_nothing() {
     rig.commit(&[replace("dir/n.md", "old", "new")]).unwrap();
 }
 
+/// A vault on a file system of its own that is read-only: nothing can be staged, and that is what is said.
+#[test]
+fn a_read_only_vault_is_a_clear_error_and_works_again_when_it_can_be_written() {
+    let script = r#"
+        set -e
+        mkdir -p "$1/vault"
+        mount -t tmpfs -o size=1m tmpfs "$1/vault"
+        yes 'old line' | head -n 3000 > "$1/vault/n.md"
+        before=$(sha256sum < "$1/vault/n.md")
+        mount -o remount,ro "$1/vault"
+        "$2" --ignored --exact it::child::replaces_one_note --nocapture >/dev/null 2>&1
+        cat "$1/answer"; echo
+        if [ "$before" = "$(sha256sum < "$1/vault/n.md")" ]; then echo kept; fi
+        mount -o remount,rw "$1/vault"
+        "$2" --ignored --exact it::child::replaces_one_note --nocapture >/dev/null 2>&1
+        cat "$1/answer"; echo
+        ls -A "$1/vault"
+    "#;
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new("unshare")
+        .args(["-r", "-m", "sh", "-c", script, "sh"])
+        .arg(folder.path())
+        .arg(std::env::current_exe().unwrap())
+        .env("VERGER_CHILD_FOLDER", folder.path())
+        .output();
+    let Ok(output) = output else {
+        eprintln!("skipped: unshare is not installed");
+        return;
+    };
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if errors.contains("unshare") || errors.contains("mount:") {
+        eprintln!("skipped: no mount namespace here ({})", errors.trim());
+        return;
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("error ") && lines[0].contains("Read-only file system"), "{text} {errors}");
+    assert_eq!(lines[1], "kept", "{text}");
+    assert!(lines[2].starts_with("ok "), "{text}");
+    // Staged inside the vault, because it is a file system of its own; nothing of that is left.
+    assert_eq!(lines[3..], ["n.md", "sub"], "{text}");
+}
+
 /// The order that makes a write durable: staged bytes, then sync, then the rename, then the folder.
 #[test]
 fn a_file_is_synced_before_its_rename_and_its_folder_after() {
