@@ -58,7 +58,8 @@ fn add_vault(registry: &Registry) {
         .add(vault::GetLinkedNotes)
         .add(vault::GetVaultStats)
         .add(vault::GetDailyNote)
-        .add(vault::VaultHealthCheck);
+        .add(vault::VaultHealthCheck)
+        .add(vault::VaultHealthRepair);
 }
 
 pub(crate) fn add_edit(registry: &Registry) {

@@ -1,6 +1,6 @@
 //! Knowing the vault: properties, tags, links, days, health; one file for each tool.
 //!
-//! Only `get_daily_note` can plan a change, and only when it is asked to create the note.
+//! Only `get_daily_note` (when it is asked to create the note) and `vault_health_repair` can plan a change.
 
 mod get_daily_note;
 mod get_frontmatter;
@@ -12,6 +12,7 @@ mod search_by_tag;
 mod semantic_search;
 mod similar_notes;
 mod vault_health_check;
+mod vault_health_repair;
 
 pub use get_daily_note::GetDailyNote;
 pub use get_frontmatter::GetFrontmatter;
@@ -23,3 +24,4 @@ pub use search_by_tag::SearchByTag;
 pub use semantic_search::SemanticSearch;
 pub use similar_notes::SimilarNotes;
 pub use vault_health_check::VaultHealthCheck;
+pub use vault_health_repair::VaultHealthRepair;

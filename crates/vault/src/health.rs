@@ -1,15 +1,24 @@
-//! What is wrong or odd in a vault, found from the catalog alone: no embeddings, no model, no reading of files.
+//! What is wrong or odd in a vault.
 //!
-//! `verger health` and the `vault_health_check` tool show the findings. Checking only reads; every finding that an
-//! ordinary edit mends says which one, and making that edit goes the ordinary road. Deliberately not here: repairs.
+//! `verger health` and the `vault_health_check` tool show the findings. [`check`] asks the catalog alone: no embeddings, no
+//! model, no reading of files. [`deep`] reads the notes as well and compares them. Checking only reads; a finding that an
+//! ordinary edit mends says which one, and where the edit is certain it carries it as a [`Mend`], which
+//! `vault_health_repair` plans and the road carries out. No work here grows with the square of the vault.
 
+pub mod deep;
+mod domains;
 mod links;
+mod mend;
 mod names;
+mod tags;
+mod twins;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use crate::catalog::{Catalog, FileInfo, Problem, Visible, fold};
+use crate::catalog::{Catalog, FileInfo, Problem, Visible};
 use crate::path::VaultPath;
+
+pub use mend::Mend;
 
 /// More links to one note than this make it a hub.
 const HUB: usize = 50;
@@ -28,8 +37,10 @@ pub enum FindingKind {
     DuplicateName,
     /// An alias that another note has too, as its name or alias.
     DuplicateAlias,
-    /// One tag in several cases.
-    TagCase,
+    /// One tag in several spellings.
+    TagVariant,
+    /// Notes that say almost the same.
+    NearDuplicate,
     /// A note without any text.
     EmptyNote,
     /// A note that no note links to and that links to none.
@@ -38,6 +49,12 @@ pub enum FindingKind {
     MissingReciprocal,
     /// A note that very many notes link to.
     Hub,
+    /// A note that many link to, and that was left behind by them.
+    StaleHub,
+    /// Notes on one subject whose sources are nearly all the same site.
+    OneDomain,
+    /// Two notes that are about the same and do not link to each other.
+    SimilarUnlinked,
 }
 
 /// How much a finding matters.
@@ -65,8 +82,11 @@ pub struct Finding {
     pub line: Option<u32>,
     /// What is the matter.
     pub message: String,
-    /// The ordinary edit that mends it, if one does.
+    /// The ordinary edit that mends it, in words.
     pub repair: Option<String>,
+    /// The same as edits, where it is certain what to write; empty where a person must decide.
+    #[serde(skip)]
+    pub mends: Vec<Mend>,
 }
 
 impl FindingKind {
@@ -76,13 +96,17 @@ impl FindingKind {
             FindingKind::InvalidFrontMatter | FindingKind::Unreadable | FindingKind::BrokenLink => {
                 Severity::Error
             }
-            FindingKind::DuplicateName | FindingKind::DuplicateAlias | FindingKind::TagCase => {
-                Severity::Warning
-            }
+            FindingKind::DuplicateName
+            | FindingKind::DuplicateAlias
+            | FindingKind::TagVariant
+            | FindingKind::NearDuplicate => Severity::Warning,
             FindingKind::EmptyNote
             | FindingKind::Orphan
             | FindingKind::MissingReciprocal
-            | FindingKind::Hub => Severity::Info,
+            | FindingKind::Hub
+            | FindingKind::StaleHub
+            | FindingKind::OneDomain
+            | FindingKind::SimilarUnlinked => Severity::Info,
         }
     }
 }
@@ -92,12 +116,25 @@ pub fn check(catalog: &Catalog, visible: Visible<'_>) -> Vec<Finding> {
     let notes: Vec<&FileInfo> = catalog.notes(visible).collect();
     let mut findings = Vec::new();
     notes.iter().for_each(|info| problems(info, &mut findings));
+    keep_linked(catalog, visible, &mut findings);
     links::check(catalog, &notes, visible, &mut findings);
     names::check(&notes, &mut findings);
-    tag_cases(&notes, &mut findings);
-    // Stable: findings of one kind about one note stay in the order of its text.
-    findings.sort_by(|a, b| (a.kind, &a.paths, a.line).cmp(&(b.kind, &b.paths, b.line)));
+    tags::check(&notes, &mut findings);
+    domains::check(catalog, &notes, visible, &mut findings);
+    sort(&mut findings);
     findings
+}
+
+/// An empty note to which others link is a place that somebody means to fill: it is not put away by itself.
+fn keep_linked(catalog: &Catalog, visible: Visible<'_>, findings: &mut [Finding]) {
+    for found in findings.iter_mut().filter(|found| found.kind == FindingKind::EmptyNote) {
+        found.mends.retain(|mend| catalog.backlinks(mend.path(), visible).is_empty());
+    }
+}
+
+/// By kind, then path and line. Stable: findings of one kind about one note stay in the order of its text.
+pub(crate) fn sort(findings: &mut [Finding]) {
+    findings.sort_by(|a, b| (a.kind, &a.paths, a.line).cmp(&(b.kind, &b.paths, b.line)));
 }
 
 /// How many findings there are of each kind.
@@ -109,7 +146,7 @@ pub fn counts(findings: &[Finding]) -> BTreeMap<FindingKind, usize> {
 }
 
 fn finding(kind: FindingKind, paths: Vec<VaultPath>, message: String, repair: Option<String>) -> Finding {
-    Finding { kind, severity: kind.severity(), paths, line: None, message, repair }
+    Finding { kind, severity: kind.severity(), paths, line: None, message, repair, mends: Vec::new() }
 }
 
 fn problems(info: &FileInfo, findings: &mut Vec<Finding>) {
@@ -129,44 +166,16 @@ fn problems(info: &FileInfo, findings: &mut Vec<Finding>) {
                 Some("save it as UTF-8 with the program that wrote it".to_owned()),
             ),
             Problem::Unreadable(message) => {
-                finding(FindingKind::Unreadable, path(), message.to_string(), None)
+                let repair =
+                    Some("give it back its rights, or make it smaller, by another program".to_owned());
+                finding(FindingKind::Unreadable, path(), message.to_string(), repair)
             }
         });
     }
     if info.blank && info.properties.is_empty() && info.problems.is_empty() {
         let repair = Some("delete the note, or write something in it".to_owned());
-        findings.push(finding(FindingKind::EmptyNote, path(), "the note is empty".to_owned(), repair));
-    }
-}
-
-fn tag_cases(notes: &[&FileInfo], findings: &mut Vec<Finding>) {
-    // Per folded tag, its spellings with their uses and notes. A spelling's text is folded once.
-    let mut folded: HashMap<&str, String> = HashMap::new();
-    let mut tags: BTreeMap<String, BTreeMap<&str, (u32, Vec<&VaultPath>)>> = BTreeMap::new();
-    for info in notes {
-        for tag in &info.tags {
-            let key = folded.entry(&tag.name).or_insert_with(|| fold(&tag.name)).clone();
-            let (uses, paths) = tags.entry(key).or_default().entry(&tag.name).or_default();
-            *uses += tag.uses;
-            paths.push(&info.path);
-        }
-    }
-    for spellings in tags.into_values().filter(|spellings| spellings.len() > 1) {
-        let most = spellings.iter().max_by_key(|(name, (uses, _))| (*uses, std::cmp::Reverse(**name)));
-        let Some((keep, _)) = most else { continue };
-        let named = spellings.iter().map(|(name, (uses, _))| format!("`#{name}` ({uses})"));
-        let named = named.collect::<Vec<_>>().join(", ");
-        let others = spellings.iter().filter(|(name, _)| *name != keep);
-        let mut paths: Vec<VaultPath> =
-            others.flat_map(|(_, (_, paths))| paths.iter().copied().cloned()).collect();
-        paths.sort();
-        paths.dedup();
-        findings.push(finding(
-            FindingKind::TagCase,
-            paths,
-            format!("one tag is written in several ways: {named}"),
-            Some(format!("write `#{keep}` in these notes too")),
-        ));
+        let found = finding(FindingKind::EmptyNote, path(), "the note is empty".to_owned(), repair);
+        findings.push(Finding { mends: vec![Mend::Delete { path: info.path.clone() }], ..found });
     }
 }
 

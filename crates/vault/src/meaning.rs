@@ -6,6 +6,7 @@
 //! [`Meaning::problems`] until it could. No work grows with the square of anything: a question costs one pass over the
 //! vectors. Deliberately not here: the ranked list, links, networks, the clock.
 
+mod alike;
 pub mod chunks;
 pub mod embedder;
 pub mod filters;
@@ -186,6 +187,12 @@ impl Meaning {
             other.is_some()
         });
         similar
+    }
+
+    /// Pairs of notes that are at least this near as wholes, the nearest first; 1 is the same. Not every pair is
+    /// compared, and at most a thousand are named.
+    pub fn alike(&self, least: f32, visible: Visible<'_>) -> Vec<(VaultPath, VaultPath, f32)> {
+        alike::pairs(&self.read(), least, visible)
     }
 
     /// Notes that have no vectors, or not all of theirs, and why.

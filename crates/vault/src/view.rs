@@ -19,6 +19,9 @@ use crate::store::log::LogEntry;
 use crate::store::record::{Ending, Step};
 use crate::vault::Vault;
 
+/// Two notes nearer than this in meaning are about the same.
+const SIMILAR: f32 = 0.8;
+
 /// A scoped view of a vault.
 #[derive(Clone, Copy)]
 pub struct View<'v> {
@@ -170,6 +173,21 @@ impl<'v> View<'v> {
     pub fn similar_notes(&self, path: &VaultPath, count: usize) -> Result<Vec<(VaultPath, f32)>> {
         let sees = |path: &VaultPath| self.scope.may_read(path);
         Ok(self.vault.finder()?.meaning()?.similar_to(path, count, visible(self.scope, &sees)))
+    }
+
+    /// What is wrong in the vault, with what only a look at the texts shows: near duplicates, and notes that are about
+    /// the same and not linked. Reads every note.
+    pub fn health_of_texts(&self) -> Result<Vec<Finding>> {
+        let sees = |path: &VaultPath| self.scope.may_read(path);
+        let catalog = self.catalog()?;
+        let notes = catalog
+            .ask(|catalog, visible| catalog.notes(visible).map(|info| info.path.clone()).collect::<Vec<_>>());
+        let pairs = self.vault.finder()?.meaning()?.alike(SIMILAR, visible(self.scope, &sees));
+        let read = health::deep::read(self.vault.disk(), &notes, pairs);
+        let mut findings = catalog.health();
+        findings.extend(catalog.ask(|catalog, visible| health::deep::check(catalog, visible, &read)));
+        health::sort(&mut findings);
+        Ok(findings)
     }
 
     /// The settings of daily and other periodic notes. They are read for the engine, not shown to the agent.

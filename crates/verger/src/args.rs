@@ -171,11 +171,22 @@ pub enum Command {
         #[command(flatten)]
         writing: Writing,
     },
-    /// Show what is wrong or odd in the vault: broken links, duplicate names, bad front matter.
+    /// Show what is wrong or odd in the vault, and mend it: broken links, duplicate names, tag variants, near duplicates.
+    #[command(
+        after_help = "Examples:\n  verger health\n  verger health --deep --kind near_duplicate\n  verger health --kind tag_variant --repair --dry-run"
+    )]
     Health {
         /// Only findings of this kind, e.g. `broken_link`.
         #[arg(long)]
         kind: Option<String>,
+        /// Read the notes too: near duplicates, and similar notes that are not linked.
+        #[arg(long)]
+        deep: bool,
+        /// Mend the findings of the kind whose repair is certain, in one change that can be undone.
+        #[arg(long, requires = "kind", conflicts_with = "deep")]
+        repair: bool,
+        #[command(flatten)]
+        writing: Writing,
     },
     /// Make a note.
     #[command(

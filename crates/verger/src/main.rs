@@ -63,7 +63,10 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Daily { offset, create, append, writing } => {
             read::daily(&open()?, offset, create, append, writing)
         }
-        Command::Health { kind } => find::health(&open()?, kind.as_deref()),
+        Command::Health { kind: Some(kind), repair: true, writing, .. } => {
+            find::repair(&open()?, &kind, writing)
+        }
+        Command::Health { kind, deep, .. } => find::health(&open()?, kind.as_deref(), deep),
         Command::New { path, content, writing } => write::new(&open()?, &path, content, writing),
         Command::Append { note, text, writing } => write::append(&open()?, &note, text, writing),
         Command::Mv { from, to, writing } => write::mv(&open()?, &from, &to, writing),

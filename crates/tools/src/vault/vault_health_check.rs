@@ -19,13 +19,16 @@ const LONGEST: usize = 300;
 /// The tool.
 pub struct VaultHealthCheck;
 
-/// Check the vault for broken links, orphans, duplicate names, invalid front matter and the like. Nothing is changed;
-/// each finding says which edit would mend it.
+/// Check the vault for broken links, orphans, duplicate names, tag variants, stale hubs, invalid front matter and the like.
+/// Nothing is changed; each finding says which edit would mend it, and `vault_health_repair` makes those that are certain.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Only findings of this kind.
     kind: Option<Kind>,
+    /// How far to look.
+    #[serde(default)]
+    look: Look,
     /// Findings to list at most, up to 500.
     #[serde(default = "fifty")]
     limit: usize,
@@ -34,20 +37,45 @@ pub struct Input {
     offset: usize,
 }
 
+/// How far to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Look {
+    /// At links, names, tags and properties.
+    #[default]
+    Catalog,
+    /// At the texts too, for near duplicates and similar notes that are not linked; this reads every note.
+    Texts,
+}
+
+impl Look {
+    /// The findings.
+    pub(crate) fn findings(self, view: &View<'_>) -> Result<Vec<Finding>, Refusal> {
+        Ok(match self {
+            Look::Catalog => view.catalog()?.health(),
+            Look::Texts => view.health_of_texts()?,
+        })
+    }
+}
+
 /// A kind of finding, as a caller names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+pub(crate) enum Kind {
     InvalidFrontMatter,
     Unreadable,
     BrokenLink,
     DuplicateName,
     DuplicateAlias,
-    TagCase,
+    TagVariant,
+    NearDuplicate,
     EmptyNote,
     Orphan,
     MissingReciprocal,
     Hub,
+    StaleHub,
+    OneDomain,
+    SimilarUnlinked,
 }
 
 impl From<FindingKind> for Kind {
@@ -58,11 +86,15 @@ impl From<FindingKind> for Kind {
             FindingKind::BrokenLink => Kind::BrokenLink,
             FindingKind::DuplicateName => Kind::DuplicateName,
             FindingKind::DuplicateAlias => Kind::DuplicateAlias,
-            FindingKind::TagCase => Kind::TagCase,
+            FindingKind::TagVariant => Kind::TagVariant,
+            FindingKind::NearDuplicate => Kind::NearDuplicate,
             FindingKind::EmptyNote => Kind::EmptyNote,
             FindingKind::Orphan => Kind::Orphan,
             FindingKind::MissingReciprocal => Kind::MissingReciprocal,
             FindingKind::Hub => Kind::Hub,
+            FindingKind::StaleHub => Kind::StaleHub,
+            FindingKind::OneDomain => Kind::OneDomain,
+            FindingKind::SimilarUnlinked => Kind::SimilarUnlinked,
         }
     }
 }
@@ -81,6 +113,8 @@ struct Shown {
     line: Option<u32>,
     message: String,
     repair: Option<String>,
+    /// Whether `vault_health_repair` can make the edit.
+    repairable: bool,
     #[serde(skip)]
     text: String,
 }
@@ -89,7 +123,7 @@ impl Tool for VaultHealthCheck {
     const SPEC: Spec = Spec::new("vault_health_check", Group::Vault, Effect::Answers).deferred();
     type Input = Input;
     async fn plan(&self, input: Input, view: &View<'_>) -> Result<Plan, Refusal> {
-        let mut findings = view.catalog()?.health();
+        let mut findings = input.look.findings(view)?;
         let counts = health::counts(&findings);
         findings.retain(|finding| input.kind.is_none_or(|kind| kind == Kind::from(finding.kind)));
         let shown: Vec<Shown> = findings.iter().map(shown).collect();
@@ -141,6 +175,7 @@ fn shown(finding: &Finding) -> Shown {
         line: finding.line,
         message,
         repair,
+        repairable: !finding.mends.is_empty(),
         text,
     }
 }
@@ -161,11 +196,11 @@ mod tests {
             VAULT,
             json!({}),
             expect![[r#"
-            7 findings: 1 invalid_front_matter, 1 broken_link, 1 duplicate_name, 1 tag_case, 1 empty_note, 2 orphan
+            7 findings: 1 invalid_front_matter, 1 broken_link, 1 duplicate_name, 1 tag_variant, 1 empty_note, 2 orphan
             invalid_front_matter: x/b.md: the front matter is not valid YAML (line 3): while parsing a node, did not find expected node content (repair: mend the YAML between the `---` lines by a text edit)
             broken_link: a.md, line 2: `nowhere` leads to nothing (repair: create the note, point the link elsewhere, or remove it)
             duplicate_name: b.md, x/b.md: 2 notes are called `b` (repair: rename one of them, or link with the folder in front)
-            tag_case: a.md: one tag is written in several ways: `#Tag` (1), `#tag` (2) (repair: write `#tag` in these notes too)
+            tag_variant: a.md: one tag is written in several ways: `#Tag` (1), `#tag` (2) (repair: write `#tag` in these notes too)
             empty_note: c.md: the note is empty (repair: delete the note, or write something in it)
             orphan: c.md: no note links to it, and it links to none (repair: link to it from a note that it belongs to)
             orphan: x/b.md: no note links to it, and it links to none (repair: link to it from a note that it belongs to)"#]],
@@ -179,7 +214,7 @@ mod tests {
             VAULT,
             json!({"kind": "orphan", "limit": 1}),
             expect![[r#"
-            7 findings: 1 invalid_front_matter, 1 broken_link, 1 duplicate_name, 1 tag_case, 1 empty_note, 2 orphan
+            7 findings: 1 invalid_front_matter, 1 broken_link, 1 duplicate_name, 1 tag_variant, 1 empty_note, 2 orphan
             orphan: c.md: no note links to it, and it links to none (repair: link to it from a note that it belongs to)
             [1 more. Go on with offset 1]"#]],
         );
@@ -188,7 +223,7 @@ mod tests {
             VAULT,
             json!({"kind": "hub"}),
             expect![[r#"
-                7 findings: 1 invalid_front_matter, 1 broken_link, 1 duplicate_name, 1 tag_case, 1 empty_note, 2 orphan
+                7 findings: 1 invalid_front_matter, 1 broken_link, 1 duplicate_name, 1 tag_variant, 1 empty_note, 2 orphan
                 none of the kind that was asked for"#]],
         );
         check(VaultHealthCheck, "a.md: [[b]]\n--- b.md: [[a]]", json!({}), expect![[r#"no findings"#]]);
@@ -196,9 +231,9 @@ mod tests {
             VaultHealthCheck,
             VAULT,
             json!({"kind": "nonsense"}),
-            expect![[
-                r#"refused: input_invalid: the input does not fit: unknown variant `nonsense`, expected one of `invalid_front_matter`, `unreadable`, `broken_link`, `duplicate_name`, `duplicate_alias`, `tag_case`, `empty_note`, `orphan`, `missing_reciprocal`, `hub`. the fields are kind, limit, offset"#
-            ]],
+            expect![
+                "refused: input_invalid: the input does not fit: unknown variant `nonsense`, expected one of `invalid_front_matter`, `unreadable`, `broken_link`, `duplicate_name`, `duplicate_alias`, `tag_variant`, `near_duplicate`, `empty_note`, `orphan`, `missing_reciprocal`, `hub`, `stale_hub`, `one_domain`, `similar_unlinked`. the fields are kind, look, limit, offset"
+            ],
         );
     }
 

@@ -2,9 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::mend::{self, Mend};
 use super::{Finding, FindingKind, HUB, finding};
-use crate::catalog::{Catalog, FileInfo, LinkInfo, Visible, fold};
+use crate::catalog::{Catalog, FileInfo, Leads, LinkInfo, Visible, fold};
 use crate::path::VaultPath;
+
+/// So many links to a note make others rely on it.
+const RELIED_ON: usize = 10;
+/// So much older than half of the notes that link to it, and a note was left behind: 180 days in nanoseconds.
+const LEFT_BEHIND: i64 = 180 * 86_400 * 1_000_000_000;
 
 pub(super) fn check(
     catalog: &Catalog,
@@ -27,18 +33,25 @@ pub(super) fn check(
     graph.finish();
     graph.orphans(findings);
     graph.hubs(findings);
-    graph.unanswered(findings);
+    graph.stale(findings);
+    graph.unanswered(&mut leads, findings);
 }
 
 fn broken(from: &VaultPath, link: &LinkInfo, aliases: &HashMap<String, &FileInfo>) -> Finding {
-    let repair = match aliases.get(&fold(&link.target)) {
+    let named = aliases.get(&fold(&link.target));
+    let repair = match named {
         // Obsidian does not follow aliases by themselves; it writes the name in front.
         Some(named) => format!("write `[[{}|{}]]`", named.path.stem(), link.target),
         None => "create the note, point the link elsewhere, or remove it".to_owned(),
     };
     let message = format!("`{}` leads to nothing", link.target);
-    let kind = FindingKind::BrokenLink;
-    Finding { line: Some(link.line), ..finding(kind, vec![from.clone()], message, Some(repair)) }
+    let found = finding(FindingKind::BrokenLink, vec![from.clone()], message, Some(repair));
+    let mends = named.map(|named| Mend::Relink {
+        path: from.clone(),
+        target: link.target.to_string(),
+        to: named.path.stem().to_owned(),
+    });
+    Finding { line: Some(link.line), mends: mends.into_iter().collect(), ..found }
 }
 
 /// Which note links to which; a note is its place in the list of notes.
@@ -95,11 +108,37 @@ impl<'a> Graph<'a> {
     fn hubs(&self, findings: &mut Vec<Finding>) {
         for (at, count) in self.inbound.iter().enumerate().filter(|(_, count)| **count > HUB) {
             let message = format!("{count} notes link to it");
-            findings.push(finding(FindingKind::Hub, vec![self.path(at)], message, None));
+            let repair = Some("split it by subject, and let each link lead to its part".to_owned());
+            findings.push(finding(FindingKind::Hub, vec![self.path(at)], message, repair));
         }
     }
 
-    fn unanswered(&self, findings: &mut Vec<Finding>) {
+    /// Notes on which many rely and that stayed as they were while those moved on. Compared with its neighbours and not
+    /// with the clock: an archive that nobody touches any more is no finding.
+    fn stale(&self, findings: &mut Vec<Finding>) {
+        let mut times: HashMap<usize, Vec<i64>> = HashMap::new();
+        for (from, to) in &self.pairs {
+            if self.inbound[*to] >= RELIED_ON {
+                times.entry(*to).or_default().push(self.notes[*from].stat.modified_ns);
+            }
+        }
+        for (at, mut times) in times {
+            let middle = times.len() / 2;
+            let (_, median, _) = times.select_nth_unstable(middle);
+            let behind = median.saturating_sub(self.notes[at].stat.modified_ns);
+            if behind > LEFT_BEHIND {
+                let days = behind / 86_400_000_000_000;
+                let message = format!(
+                    "{} notes link to it, and half of them were changed {days} days after it or later",
+                    times.len()
+                );
+                let repair = Some("read it again, and bring it up to date or mark it as done".to_owned());
+                findings.push(finding(FindingKind::StaleHub, vec![self.path(at)], message, repair));
+            }
+        }
+    }
+
+    fn unanswered(&self, leads: &mut Leads<'_, '_>, findings: &mut Vec<Finding>) {
         let mut told = HashSet::new();
         for (from, to, line) in &self.properties {
             if self.pairs.binary_search(&(*to, *from)).is_ok() || !told.insert((from, to)) {
@@ -108,8 +147,9 @@ impl<'a> Graph<'a> {
             let (from, to) = (self.path(*from), self.path(*to));
             let message = format!("a property links to `{to}`, which does not link back");
             let repair = Some(format!("add a link to `{from}` in `{to}`"));
+            let mends = mend::see_also(leads, &to, &from);
             let found = finding(FindingKind::MissingReciprocal, vec![from, to], message, repair);
-            findings.push(Finding { line: Some(*line), ..found });
+            findings.push(Finding { line: Some(*line), mends: mends.into_iter().collect(), ..found });
         }
     }
 }

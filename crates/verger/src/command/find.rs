@@ -6,6 +6,7 @@ use regex::RegexBuilder;
 use serde_json::{Value, json};
 use vault::search::{Match, Pattern, Query};
 
+use crate::args::Writing;
 use crate::door::Door;
 use crate::failure::Failure;
 use crate::paper::{self, Paper, Role};
@@ -152,8 +153,9 @@ pub fn links(door: &Door<'_>, note: &str) -> Result<(), Failure> {
 }
 
 /// Shows what is wrong or odd.
-pub fn health(door: &Door<'_>, kind: Option<&str>) -> Result<(), Failure> {
-    let mut input = json!({"limit": 500, "offset": 0});
+pub fn health(door: &Door<'_>, kind: Option<&str>, deep: bool) -> Result<(), Failure> {
+    let look = if deep || kind.is_some_and(needs_texts) { "texts" } else { "catalog" };
+    let mut input = json!({"limit": 500, "offset": 0, "look": look});
     if let Some(kind) = kind {
         input["kind"] = json!(kind.replace('-', "_"));
     }
@@ -174,6 +176,16 @@ pub fn health(door: &Door<'_>, kind: Option<&str>) -> Result<(), Failure> {
         door.terminal.note("nothing is wrong");
     }
     Ok(())
+}
+
+/// Mends what can be mended of one kind.
+pub fn repair(door: &Door<'_>, kind: &str, writing: Writing) -> Result<(), Failure> {
+    door.write("vault_health_repair", json!({"kind": kind.replace('-', "_")}), writing)
+}
+
+/// Kinds that only a look at the texts finds.
+fn needs_texts(kind: &str) -> bool {
+    matches!(kind.replace('-', "_").as_str(), "near_duplicate" | "similar_unlinked")
 }
 
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {

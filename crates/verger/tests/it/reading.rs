@@ -90,11 +90,33 @@ fn tags_links_and_health_are_told() {
     );
     assert!(rig.ok(&["links", "New roof"]).contains("Estimate from Harcourt, line 13  (leads nowhere)\n"));
     let health = rig.ok(&["health"]);
-    for kind in ["error  broken_link  Projects/New roof.md:13:", "tag_case", "orphan"] {
+    for kind in ["error  broken_link  Projects/New roof.md:13:", "tag_variant", "orphan"] {
         assert!(health.contains(kind), "{health}");
     }
     assert!(rig.ok(&["health", "--kind", "orphan"]).starts_with("info  orphan  Left on the windowsill.md"));
     assert_eq!(rig.json(&["health", "--kind", "orphan"])["data"]["total"], 1);
+}
+
+#[test]
+fn what_is_certain_is_mended_in_one_change_and_can_be_taken_back() {
+    let rig = Rig::tour();
+    let note = "Library/The returns box.md";
+    let before = rig.read(note);
+    assert!(
+        rig.ok(&["health", "--kind", "tag-variant", "--repair", "--dry-run"])
+            .contains("+tags: [projects, garden/seeds]")
+    );
+    assert_eq!(rig.read(note), before, "a dry run changes nothing");
+    rig.ok(&["health", "--kind", "tag_variant", "--repair", "--yes"]);
+    assert_eq!(rig.read(note), before.replace("#Repair", "#repair"));
+    assert_eq!(rig.json(&["health", "--kind", "tag_variant"])["data"]["total"], 0);
+    rig.ok(&["undo", "--yes"]);
+    assert_eq!(rig.read(note), before);
+    let words = "a few words that are said twice in this vault and nowhere else, which makes them rather easy to find for anybody who looks at all of the texts";
+    rig.write("One.md", words);
+    rig.write("Two.md", &format!("{words} again"));
+    let found = rig.ok(&["health", "--deep", "--kind", "near_duplicate"]);
+    assert!(found.starts_with("warning  near_duplicate  One.md, Two.md: 2 notes share "), "{found}");
 }
 
 #[test]
