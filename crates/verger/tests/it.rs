@@ -28,6 +28,8 @@ mod reading;
 mod rig;
 #[path = "it/setup.rs"]
 mod setup;
+#[path = "it/soak.rs"]
+mod soak;
 #[path = "it/undo.rs"]
 mod undo;
 #[path = "it/writing.rs"]

@@ -12,7 +12,7 @@ use crate::rig::Rig;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A client with a server of its own.
-struct Client {
+pub struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
@@ -22,7 +22,7 @@ struct Client {
 impl Client {
     /// Starts a server and comes together with it.
     #[track_caller]
-    fn new(rig: &Rig, arguments: &[&str], capabilities: Value) -> Client {
+    pub fn new(rig: &Rig, arguments: &[&str], capabilities: Value) -> Client {
         let mut client = Client::silent(rig, arguments, &[]);
         let answer = client.request(
             "initialize",
@@ -85,7 +85,7 @@ impl Client {
     }
 
     #[track_caller]
-    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.request("tools/call", json!({"name": tool, "arguments": arguments}))["result"].take()
     }
 
@@ -95,9 +95,14 @@ impl Client {
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     }
 
+    /// The server's process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Closes stdin and waits for a good end.
     #[track_caller]
-    fn end(mut self) {
+    pub fn end(mut self) {
         drop(self.stdin.take());
         assert!(self.child.wait().unwrap().success());
     }
