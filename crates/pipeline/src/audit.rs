@@ -362,18 +362,28 @@ fn redact_below(value: &Value, key: &str, depth: usize) -> Value {
     }
 }
 
+/// What every secret that we know begins with, in small letters. Without one of them there is nothing to look for, and
+/// most names have none.
+const SIGNS: [&str; 8] = ["bearer", "sk-", "xox", "gh", "akia", "aiza", "eyj", "://"];
+
+// Only ASCII letters: with all of Unicode's this takes forty milliseconds to build, at the first call of every process.
 static SECRET: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"(?i)(bearer\s+[\w.~+/=-]{8,}|\bsk-[\w-]{8,}|\bxox[a-z]-[\w-]{8,}|\bgh[a-z]_\w{16,}|\bgithub_pat_\w{16,}|\bAKIA[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\beyJ[\w-]{8,}\.[\w-]{8,}|://[^/@\s]+@)",
+        r"(?i-u)(bearer\s+[\w.~+/=-]{8,}|\bsk-[\w-]{8,}|\bxox[a-z]-[\w-]{8,}|\bgh[a-z]_\w{16,}|\bgithub_pat_\w{16,}|\bAKIA[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\beyJ[\w-]{8,}\.[\w-]{8,}|(?u:://[^/@\s]+@))",
     )
     .ok()
 });
 
 /// Takes what looks like a key out of a name, and cuts it to a length that a log can bear.
 fn scrub(text: &str) -> String {
-    let short: String = text.chars().take(500).collect();
+    let end = text.char_indices().nth(500).map_or(text.len(), |(at, _)| at);
+    let short = &text[..end];
+    let small = short.to_ascii_lowercase();
+    if !SIGNS.iter().any(|sign| small.contains(sign)) {
+        return short.to_owned();
+    }
     match &*SECRET {
-        Some(secret) => secret.replace_all(&short, "[redacted]").into_owned(),
+        Some(secret) => secret.replace_all(short, "[redacted]").into_owned(),
         None => format!("[{} chars]", text.chars().count()),
     }
 }

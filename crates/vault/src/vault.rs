@@ -3,7 +3,7 @@
 //! `Vault` is not `Clone`, and only it can commit: whoever holds it decides what is written. The pipeline holds it.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::catalog::Live;
 use crate::commit::{self, Commit, Receipt};
@@ -57,19 +57,19 @@ impl Vault {
 
     /// The vault's own rules: what its ignore and protect files say now.
     pub fn rules(&self) -> Result<Rules> {
-        let read = |names: [&'static str; 3]| -> Result<Vec<(&'static str, String)>> {
-            names
-                .into_iter()
-                .filter_map(|name| self.rule_file(name).transpose().map(|text| text.map(|text| (name, text))))
-                .collect()
+        let read = |files: &'static [VaultPath]| -> Result<Vec<(&'static str, String)>> {
+            let texts =
+                files.iter().filter_map(|file| Some((file.as_str(), self.rule_file(file).transpose()?)));
+            texts.map(|(name, text)| Ok((name, text?))).collect()
         };
-        Rules::parse(&read(IGNORE_FILES)?, &read(PROTECT_FILES)?)
+        let (ignore, protect) = rule_files()?;
+        Rules::parse(&read(ignore)?, &read(protect)?)
     }
 
     /// A rule file that is there but cannot be read refuses everything: the rules are unknown, not absent.
-    fn rule_file(&self, name: &str) -> Result<Option<String>> {
-        let path = VaultPath::parse(name).map_err(|error| Error::Path { text: name.to_owned(), error })?;
-        match self.disk.read_up_to(&path, LARGEST_RULES) {
+    fn rule_file(&self, path: &VaultPath) -> Result<Option<String>> {
+        let name = path.as_str();
+        match self.disk.read_up_to(path, LARGEST_RULES) {
             Ok((bytes, _)) => match String::from_utf8(bytes) {
                 Ok(text) => Ok(Some(text)),
                 Err(_) => Err(unreadable_rules(name, "it is not text")),
@@ -215,6 +215,21 @@ fn refuse_inside(root: &Path, data: &Path) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// The rule files as paths, made once: every call asks for the rules.
+fn rule_files() -> Result<(&'static [VaultPath], &'static [VaultPath])> {
+    static FILES: LazyLock<Result<[Vec<VaultPath>; 2]>> = LazyLock::new(|| {
+        let parse = |name: &&str| {
+            VaultPath::parse(name).map_err(|error| Error::Path { text: (*name).to_owned(), error })
+        };
+        let all = |names: [&str; 3]| names.iter().map(parse).collect::<Result<Vec<_>>>();
+        Ok([all(IGNORE_FILES)?, all(PROTECT_FILES)?])
+    });
+    match &*FILES {
+        Ok([ignore, protect]) => Ok((ignore, protect)),
+        Err(error) => Err(unreadable_rules("the rule files", &error.to_string())),
+    }
 }
 
 fn unreadable_rules(name: &str, detail: &str) -> Error {

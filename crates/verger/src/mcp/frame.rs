@@ -3,7 +3,9 @@
 //! The SDK passes over lines that are no JSON in silence; a client that made a mistake would wait for ever. Here every
 //! line that asks for an answer gets one. No state, no I/O: `stdio.rs` reads the lines and writes the answers.
 
-use rmcp::model::ClientJsonRpcMessage;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, JsonRpcRequest, RequestId,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -104,11 +106,46 @@ fn is_usable(id: &Value) -> bool {
 }
 
 fn message(object: Map<String, Value>, id: Option<Value>) -> Frame {
+    let object = match plain_call(object) {
+        Ok(call) => return Frame::Message(Box::new(call)),
+        Err(object) => object,
+    };
     match (serde_json::from_value(Value::Object(object)), id) {
         (Ok(message), _) => Frame::Message(Box::new(message)),
         (Err(error), Some(id)) => invalid_params(id, &error.to_string()),
         (Err(_), None) => Frame::Nothing,
     }
+}
+
+/// A tool call with nothing but a name and arguments, the most frequent message by far. The SDK finds out what a message
+/// is by trying one kind after the other on a copy of it.
+fn plain_call(mut object: Map<String, Value>) -> Result<ClientJsonRpcMessage, Map<String, Value>> {
+    let is_plain = |params: &Map<String, Value>| {
+        params.get("name").is_some_and(Value::is_string)
+            && params.get("arguments").is_none_or(Value::is_object)
+            && params.keys().all(|key| matches!(key.as_str(), "name" | "arguments"))
+    };
+    let params = object.get("params").and_then(Value::as_object);
+    let wanted = object.len() == 4
+        && object.get("method").and_then(Value::as_str) == Some("tools/call")
+        && object.get("id").is_some_and(is_usable)
+        && params.is_some_and(is_plain);
+    if !wanted {
+        return Err(object);
+    }
+    let Some(Value::Object(mut params)) = object.remove("params") else { return Err(object) };
+    let id = match object.remove("id") {
+        Some(Value::String(id)) => RequestId::String(id.into()),
+        Some(id) => RequestId::Number(id.as_i64().unwrap_or_default()),
+        None => return Err(object),
+    };
+    let Some(Value::String(name)) = params.remove("name") else { return Err(object) };
+    let mut call = CallToolRequestParams::new(name);
+    if let Some(Value::Object(arguments)) = params.remove("arguments") {
+        call = call.with_arguments(arguments);
+    }
+    let request = ClientRequest::CallToolRequest(CallToolRequest::new(call));
+    Ok(ClientJsonRpcMessage::Request(JsonRpcRequest::new(id, request)))
 }
 
 fn invalid(id: Option<Value>, why: &str) -> Frame {
@@ -170,6 +207,20 @@ mod tests {
         check("", "nothing");
         check(" \t\r\n", "nothing");
         check("{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":\"text\"}", "nothing");
+    }
+
+    #[test]
+    fn a_plain_call_is_what_the_sdk_would_have_read() {
+        for line in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":[1,{"y":null}]}}}"#,
+            r#"{"jsonrpc":"2.0","id":"one","method":"tools/call","params":{"name":"a"}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":1}}}"#,
+            r#"{"jsonrpc":"2.0","id":-7,"method":"tools/call","params":{"name":"a","arguments":{},"requestState":"s"}}"#,
+        ] {
+            let Frame::Message(ours) = judge(line.as_bytes()) else { panic!("{line}") };
+            let theirs: ClientJsonRpcMessage = serde_json::from_str(line).unwrap();
+            assert_eq!(format!("{ours:?}"), format!("{theirs:?}"), "{line}");
+        }
     }
 
     #[test]
