@@ -15,9 +15,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ContentBlock,
-    ErrorData, GetPromptRequestParams, GetPromptResponse, JsonObject, Prompt, ReadResourceResult,
-    RequestStateCodec, Resource, ResourceTemplate, ServerCapabilities, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
+    ContentBlock, ErrorData, GetPromptRequestParams, GetPromptResponse, JsonObject, Prompt,
+    ReadResourceResult, RequestStateCodec, Resource, ResourceTemplate, ServerCapabilities, Tool,
 };
 use rmcp::service::{RequestContext, SubscriptionContext, SubscriptionSink};
 use serde_json::{Value, json};
@@ -163,10 +163,13 @@ fn object(value: Value) -> JsonObject {
 
 /// What a tool takes.
 fn schema(tool: &str) -> JsonObject {
-    let one = |name: &str, field: Value| json!({"type": "object", "properties": {name: field}, "required": [name]});
+    let one =
+        |name: &str, field: Value| json!({"type": "object", "properties": {name: field}, "required": [name]});
     object(match tool {
         "test_sampling" => one("prompt", json!({"type": "string", "description": "What the model is asked"})),
-        "test_elicitation" => one("message", json!({"type": "string", "description": "What the user is asked"})),
+        "test_elicitation" => {
+            one("message", json!({"type": "string", "description": "What the user is asked"}))
+        }
         "test_custom_header" => one("value", json!({"type": "string", "x-mcp-header": "Value"})),
         "json_schema_2020_12_tool" => content::rich_schema(),
         _ => json!({"type": "object", "properties": {}}),

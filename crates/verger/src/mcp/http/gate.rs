@@ -47,15 +47,8 @@ const MOST_SESSIONS: usize = 256;
 const BODY: Duration = Duration::from_secs(15);
 const SESSION_ID: &str = "mcp-session-id";
 /// Headers that decide something; two of a kind could be read in two ways.
-const ONCE: [&str; 7] = [
-    "host",
-    "origin",
-    "authorization",
-    "content-type",
-    "content-length",
-    SESSION_ID,
-    "mcp-protocol-version",
-];
+const ONCE: [&str; 7] =
+    ["host", "origin", "authorization", "content-type", "content-length", SESSION_ID, "mcp-protocol-version"];
 
 /// What passed, or the answer that turns it away.
 type Passed<T> = Result<T, Box<Response>>;
@@ -184,14 +177,19 @@ impl Gate {
     /// Reads and judges the body of a POST. What comes back is the message and its bytes.
     async fn message(&self, headers: &HeaderMap, body: Body) -> Passed<(ClientJsonRpcMessage, Vec<u8>)> {
         let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-        if announced.is_some_and(|length| length.parse().map_or(true, |length: usize| length > self.max_body)) {
+        if announced.is_some_and(|length| length.parse().map_or(true, |length: usize| length > self.max_body))
+        {
             return Err(reply::too_large(self.max_body).into());
         }
         let bytes = tokio::time::timeout(BODY, collect(body, self.max_body)).await;
         let bytes = match bytes {
-            Err(_) => return Err(plain(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time").into()),
+            Err(_) => {
+                return Err(plain(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time").into());
+            }
             Ok(Err(Unread::TooLarge)) => return Err(reply::too_large(self.max_body).into()),
-            Ok(Err(Unread::Broken)) => return Err(plain(StatusCode::BAD_REQUEST, "the body broke off").into()),
+            Ok(Err(Unread::Broken)) => {
+                return Err(plain(StatusCode::BAD_REQUEST, "the body broke off").into());
+            }
             Ok(Ok(bytes)) => bytes,
         };
         let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);

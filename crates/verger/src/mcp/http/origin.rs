@@ -112,7 +112,9 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_and_those_in_the_settings_are_hosts() {
-        for host in ["localhost", "LOCALHOST:3010", "127.0.0.1:3010", "[::1]:3010", "vault.example", "app.example:1"] {
+        for host in
+            ["localhost", "LOCALHOST:3010", "127.0.0.1:3010", "[::1]:3010", "vault.example", "app.example:1"]
+        {
             assert!(here().may_name(host), "{host}");
         }
         for host in [
@@ -138,7 +140,9 @@ mod tests {
 
     #[test]
     fn only_pages_of_this_machine_and_those_in_the_settings_may_call() {
-        for origin in ["http://localhost:5173", "https://127.0.0.1", "http://[::1]:1", "https://app.example:443"] {
+        for origin in
+            ["http://localhost:5173", "https://127.0.0.1", "http://[::1]:1", "https://app.example:443"]
+        {
             assert!(here().may_call(origin), "{origin}");
         }
         for origin in [

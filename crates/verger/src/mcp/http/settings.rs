@@ -227,9 +227,11 @@ fn sessions(variable: Variable<'_>) -> Result<Sessions, Failure> {
     match text(variable, "MCP_SESSION_MODE")?.as_deref() {
         None | Some("auto" | "stateful") => Ok(Sessions::Kept),
         Some("stateless") => Ok(Sessions::None),
-        Some(_) => {
-            Err(wrong("MCP_SESSION_MODE", "it is none of `auto`, `stateful` and `stateless`", "set one of them"))
-        }
+        Some(_) => Err(wrong(
+            "MCP_SESSION_MODE",
+            "it is none of `auto`, `stateful` and `stateless`",
+            "set one of them",
+        )),
     }
 }
 

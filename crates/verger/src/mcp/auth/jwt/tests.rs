@@ -18,7 +18,8 @@ fn good() -> Value {
 }
 
 fn token(header: &Value, claims: &Value) -> String {
-    let signed = format!("{}.{}", encode(header.to_string().as_bytes()), encode(claims.to_string().as_bytes()));
+    let signed =
+        format!("{}.{}", encode(header.to_string().as_bytes()), encode(claims.to_string().as_bytes()));
     let tag = hmac::sign(&secret(), signed.as_bytes());
     format!("{signed}.{}", encode(tag.as_ref()))
 }
@@ -123,13 +124,13 @@ fn the_token_does_not_choose_its_algorithm() {
 fn es256_is_checked_against_the_published_key() {
     let random = SystemRandom::new();
     let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
-    let pair =
-        EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8.as_ref(), &random).unwrap();
+    let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8.as_ref(), &random).unwrap();
     let point = pair.public_key().as_ref();
     let jwk = json!({"kty": "EC", "crv": "P-256", "kid": "k", "x": encode(&point[1..33]), "y": encode(&point[33..])});
     let (name, key) = PublicKey::of(jwk.as_object().unwrap()).unwrap();
     assert_eq!(name.as_deref(), Some("k"));
-    let signed = format!("{}.{}", encode(br#"{"alg":"ES256","kid":"k"}"#), encode(good().to_string().as_bytes()));
+    let signed =
+        format!("{}.{}", encode(br#"{"alg":"ES256","kid":"k"}"#), encode(good().to_string().as_bytes()));
     let signature = pair.sign(&random, signed.as_bytes()).unwrap();
     let token = format!("{signed}.{}", encode(signature.as_ref()));
     let unsure = Unsure::read(token.as_bytes()).unwrap();

@@ -3,7 +3,8 @@
 use super::*;
 
 fn read(options: &McpOptions, set: &[(&str, &str)]) -> Result<Settings, String> {
-    let variable = |name: &str| set.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value));
+    let variable =
+        |name: &str| set.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value));
     Settings::read(options, &variable).map_err(|failure| failure.refusal.message.clone())
 }
 
@@ -87,7 +88,8 @@ fn signed_tokens_need_their_keys() {
     assert!(short.contains("too short") && !short.contains("thirty"), "{short}");
     assert!(matches!(jwt(&"k".repeat(32)).unwrap().auth, AuthSettings::Jwt { .. }));
 
-    let oauth = [("MCP_AUTH_MODE", "oauth"), ("OAUTH_ISSUER_URL", "https://i.example/"), ("OAUTH_AUDIENCE", "a")];
+    let oauth =
+        [("MCP_AUTH_MODE", "oauth"), ("OAUTH_ISSUER_URL", "https://i.example/"), ("OAUTH_AUDIENCE", "a")];
     let AuthSettings::OAuth { keys, .. } = with(&oauth).unwrap().auth else { panic!("not oauth") };
     assert_eq!(keys, "https://i.example/.well-known/jwks.json");
     assert!(with(&oauth[..2]).unwrap_err().contains("OAUTH_AUDIENCE"));
