@@ -74,7 +74,7 @@ fn a_session_ends_with_delete_and_an_unknown_one_is_not_found() {
     assert_eq!(seated.ask("tools/list", json!({})).status, 200);
     assert_eq!(web.send("DELETE", "/mcp", &[("mcp-session-id", "no-such")], "").status, 404);
     let ended = web.send("DELETE", "/mcp", &seated.headers(), "");
-    assert!((200..300).contains(&ended.status), "{ended:?}");
+    assert_eq!(ended.status, 204, "{ended:?}");
     assert_eq!(seated.ask("tools/list", json!({})).status, 404);
     assert_eq!(web.send("DELETE", "/mcp", &seated.headers(), "").status, 404);
     assert_eq!(web.send("GET", "/mcp", &seated.headers(), "").status, 404);

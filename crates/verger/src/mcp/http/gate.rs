@@ -225,12 +225,16 @@ impl Gate {
         parts.extensions.insert(who.clone());
         sitting.map(|sitting| parts.extensions.insert(sitting));
         let call = waits.then(|| self.busy.begin());
-        let answer = self.service.handle(Request::from_parts(parts, body)).await;
+        let mut answer = self.service.handle(Request::from_parts(parts, body)).await;
         if begins && let Some(id) = answer.headers().get(SESSION_ID).and_then(|id| id.to_str().ok()) {
             self.owners().insert(id.into(), who);
         }
         if let Some(Sitting(id)) = ends {
             self.owners().remove(&id);
+            if answer.status() == StatusCode::ACCEPTED {
+                // It is over, not only accepted: there are clients that take 202 for a failure.
+                *answer.status_mut() = StatusCode::NO_CONTENT;
+            }
         }
         Ok(match call {
             Some(call) => call.until_sent(answer),
