@@ -43,6 +43,12 @@ impl Principal {
         &self.id
     }
 
+    /// The client that its token names: letters, digits and a few signs, 60 at most.
+    pub fn client(&self) -> Option<String> {
+        let name = self.id.lines().next()?.chars();
+        Some(name.filter(|c| c.is_alphanumeric() || "-_.:/".contains(*c)).take(60).collect())
+    }
+
     /// Whether no scope limits it.
     pub fn is_unbounded(&self) -> bool {
         self.scopes.is_none()

@@ -103,7 +103,7 @@ impl Hall {
             let id = if before == 0 { id.clone() } else { format!("{id}-{before}") };
             // The tool behind addresses is not the client's to call.
             let rights = self.rights(visitor).without([resource::TOOL]);
-            self.new_task(id, &format!("mcp:{}", visitor.client), rights)
+            self.new_task(id, &visitor.agent(), rights)
         })
     }
 

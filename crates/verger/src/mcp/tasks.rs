@@ -45,6 +45,14 @@ impl Visitor {
             client,
         }
     }
+
+    /// How checkpoints and the audit call it: by its own name, and by the one in its token.
+    pub fn agent(&self) -> String {
+        match self.principal.client() {
+            Some(client) => format!("mcp:{}@{client}", self.client),
+            None => format!("mcp:{}", self.client),
+        }
+    }
 }
 
 /// The tasks by whom they belong to.

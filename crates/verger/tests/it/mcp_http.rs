@@ -215,8 +215,12 @@ fn a_delete_of_a_new_client_is_asked_by_a_result_and_done_by_the_second_call() {
     let call = |path: &str, state: Option<&str>, said: Option<Value>| {
         let mut params =
             json!({"name": "obsidian_delete_note", "arguments": {"target": {"type": "path", "path": path}}});
-        state.map(|state| params["requestState"] = state.into());
-        said.map(|said| params["inputResponses"] = json!({"confirm": said}));
+        if let Some(state) = state {
+            params["requestState"] = state.into();
+        }
+        if let Some(said) = said {
+            params["inputResponses"] = json!({"confirm": said});
+        }
         web.alone_with(&[], json!({"elicitation": {}}), "tools/call", params).result()
     };
     let yes = || Some(json!({"action": "accept", "content": {"confirm": true}}));

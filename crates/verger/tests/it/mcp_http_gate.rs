@@ -114,9 +114,10 @@ fn foreign_hosts_and_pages_are_turned_away_before_anything_else() {
         (named.status, named.header("access-control-allow-origin")),
         (204, Some("https://app.example"))
     );
-    let twice =
-        format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.com\r\nConnection: close\r\n\r\n");
-    assert_eq!(web.raw(twice.as_bytes()).status, 400);
+    let twice = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.com\r\nConnection: close\r\n\r\n";
+    assert_eq!(web.raw(twice).status, 400);
+    let elsewhere = b"GET http://evil.com/healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    assert_eq!(web.raw(elsewhere).status, 403);
     assert_eq!(web.raw(b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n").status, 400);
     web.end();
 }
@@ -253,6 +254,8 @@ fn a_signed_token_reaches_as_far_as_its_scopes() {
     let writer = jwt("writer", "tool:obsidian_write_note:write", 60);
     assert_eq!(ask(&writer, "tools/call", write).result()["isError"], false);
     assert!(rig.has("x.md"));
+    let audit = rig.ok(&["audit", "--vault", ".", "--json"]);
+    assert!(audit.contains("mcp:alone@writer"), "the audit names whose token it was: {audit}");
 
     let expired = ask(&jwt("reader", "tool:obsidian_get_note:read", -120), "tools/list", json!({}));
     assert_eq!(expired.status, 401);

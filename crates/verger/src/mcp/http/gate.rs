@@ -273,7 +273,10 @@ async fn from_where(State(gate): State<Arc<Gate>>, request: Request, next: Next)
     }
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
     let Some(host) = host else { return plain(StatusCode::BAD_REQUEST, "there is no usable Host header") };
-    if !gate.neighbours.may_name(host) {
+    // A request may name its host in the first line, too; then that one counts, so it must be as good.
+    let first =
+        request.uri().authority().is_none_or(|authority| gate.neighbours.may_name(authority.as_str()));
+    if !first || !gate.neighbours.may_name(host) {
         return plain(StatusCode::FORBIDDEN, "this host is not served here");
     }
     let origin = headers.get(ORIGIN).map(|origin| origin.to_str().unwrap_or_default().to_owned());

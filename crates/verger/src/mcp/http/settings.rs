@@ -243,7 +243,7 @@ fn address(given: &str) -> Result<SocketAddr, Failure> {
             "give an IP address and a port, e.g. 127.0.0.1:3010",
         )
     };
-    if let Ok(port) = given.trim_start_matches(':').parse() {
+    if let Ok(port) = given.strip_prefix(':').unwrap_or(given).parse() {
         return Ok(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
     }
     if let Some(host) = host(given) {
