@@ -26,6 +26,8 @@ mod mcp_http;
 mod mcp_http_gate;
 #[path = "it/mcp_http_rig.rs"]
 mod mcp_http_rig;
+#[path = "it/mcp_http_tokens.rs"]
+mod mcp_http_tokens;
 #[path = "it/paths.rs"]
 mod paths;
 #[path = "it/reading.rs"]
