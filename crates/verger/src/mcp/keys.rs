@@ -3,10 +3,10 @@
 //! The one place of the MCP door that asks something of another machine. It goes only where the person said, follows
 //! no redirects, reads a bounded answer, and a stranger's token cannot make it ask more than twice a minute.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use tokio::sync::Mutex;
 
 use super::auth::Unwelcome;
 use super::auth::jwt::PublicKey;
@@ -28,6 +28,8 @@ pub struct Keys {
     address: String,
     client: reqwest::Client,
     known: Mutex<Known>,
+    /// Held by whoever fetches; who has a key already does not wait for it.
+    fetching: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -50,22 +52,27 @@ impl Keys {
             .map_err(|error| {
                 Failure::new(Exit::Failed, "internal", format!("no HTTPS here: {error}"), "start it again")
             })?;
-        Ok(Keys { address, client, known: Mutex::default() })
+        Ok(Keys { address, client, known: Mutex::default(), fetching: tokio::sync::Mutex::default() })
     }
 
     /// The key of this name; without a name, the only one there is.
     pub async fn find(&self, name: Option<&str>, now: i64) -> Result<PublicKey, Unwelcome> {
-        let mut known = self.known.lock().await;
-        let fresh = known.fetched.is_some_and(|at| now - at < FRESH);
-        if let Some(key) = known.find(name).filter(|_| fresh) {
+        if let Some(key) = self.known().fresh(name, now) {
             return Ok(key);
         }
-        if known.tried.is_none_or(|at| now - at >= PAUSE) {
-            known.tried = Some(now);
+        let _turn = self.fetching.lock().await;
+        // Somebody else may have fetched it while this one waited.
+        if let Some(key) = self.known().fresh(name, now) {
+            return Ok(key);
+        }
+        let due = self.known().tried.is_none_or(|at| now - at >= PAUSE);
+        if due {
+            self.known().tried = Some(now);
             if let Some(keys) = self.fetch().await {
-                *known = Known { keys, fetched: Some(now), tried: Some(now) };
+                *self.known() = Known { keys, fetched: Some(now), tried: Some(now) };
             }
         }
+        let known = self.known();
         match known.fetched {
             // Keys that could not be renewed are believed for as long again, then no more.
             Some(at) if now - at < 2 * FRESH => {
@@ -73,6 +80,10 @@ impl Keys {
             }
             _ => Err(Unwelcome::Undecided("the authorization server's keys cannot be fetched now")),
         }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn fetch(&self) -> Option<Vec<(Option<String>, PublicKey)>> {
@@ -92,6 +103,10 @@ impl Keys {
 }
 
 impl Known {
+    fn fresh(&self, name: Option<&str>, now: i64) -> Option<PublicKey> {
+        self.fetched.filter(|at| now - at < FRESH).and_then(|_| self.find(name))
+    }
+
     fn find(&self, name: Option<&str>) -> Option<PublicKey> {
         match (name, self.keys.as_slice()) {
             (None, [(_, only)]) => Some(only.clone()),
@@ -140,9 +155,37 @@ mod tests {
         for now in [100, 101, 129] {
             let answer = keys.find(Some("a"), now).await;
             assert!(matches!(answer, Err(Unwelcome::Undecided(_))), "{answer:?}");
-            assert_eq!(keys.known.lock().await.tried, Some(100));
+            assert_eq!(keys.known().tried, Some(100));
         }
         keys.find(Some("a"), 130).await.unwrap_err();
-        assert_eq!(keys.known.lock().await.tried, Some(130));
+        assert_eq!(keys.known().tried, Some(130));
+    }
+
+    #[tokio::test]
+    async fn a_strangers_key_does_not_hold_up_those_that_are_known() {
+        use std::io::{Read as _, Write as _};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/keys", listener.local_addr().unwrap());
+        // Answers once, and then never again.
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.read(&mut [0; 4096]).unwrap();
+            let body = r#"{"keys":[{"kty":"RSA","kid":"a","n":"AQAB","e":"AQAB"}]}"#;
+            write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+            let silent = listener.accept();
+            std::thread::sleep(Duration::from_secs(60));
+            drop(silent);
+        });
+        let keys = std::sync::Arc::new(Keys::at(address).unwrap());
+        keys.find(Some("a"), 100).await.unwrap();
+        let stranger = tokio::spawn({
+            let keys = std::sync::Arc::clone(&keys);
+            async move { keys.find(Some("b"), 200).await }
+        });
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let known = tokio::time::timeout(Duration::from_secs(1), keys.find(Some("a"), 200)).await;
+        assert!(known.unwrap().is_ok());
+        assert!(!stranger.is_finished());
+        stranger.abort();
     }
 }

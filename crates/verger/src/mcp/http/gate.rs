@@ -45,6 +45,8 @@ use reply::{json, plain, rpc_error};
 const MOST_SESSIONS: usize = 256;
 /// How long a client may take for the body of a request.
 const BODY: Duration = Duration::from_secs(15);
+/// How long an answer is kept for a client whose connection broke; it is told to come back after three seconds.
+const KEPT_ANSWERS: Duration = Duration::from_secs(10);
 const SESSION_ID: &str = "mcp-session-id";
 /// Headers that decide something; two of a kind could be read in two ways.
 const ONCE: [&str; 7] =
@@ -74,6 +76,7 @@ impl Gate {
     pub fn new(hall: Arc<Hall>, auth: Auth, address: SocketAddr, settings: Settings) -> Gate {
         let mut session = SessionConfig::default();
         session.keep_alive = Some(settings.stale);
+        session.completed_cache_ttl = KEPT_ANSWERS;
         let mut sessions = LocalSessionManager::default();
         sessions.session_config = session;
         let sessions = Arc::new(sessions);
