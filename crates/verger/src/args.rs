@@ -313,9 +313,9 @@ pub enum Command {
     },
     /// List the tools.
     Tools,
-    /// Serve the vault to an AI client over stdin and stdout (Model Context Protocol).
+    /// Serve the vault to AI clients (Model Context Protocol), over stdin and stdout or over HTTP.
     #[command(
-        after_help = "A client starts it itself, e.g. with this in its settings:\n  {\"mcpServers\": {\"vault\": {\"command\": \"verger\", \"args\": [\"mcp\", \"--vault\", \"/path/to/vault\"]}}}"
+        after_help = "A client starts it itself, e.g. with this in its settings:\n  {\"mcpServers\": {\"vault\": {\"command\": \"verger\", \"args\": [\"mcp\", \"--vault\", \"/path/to/vault\"]}}}\nOr you start it for several clients: verger mcp --http\nThe variables that it reads are in docs/guide/mcp-http.md."
     )]
     Mcp(McpOptions),
     /// Print a page of the documentation.
@@ -339,7 +339,7 @@ pub enum Command {
 }
 
 /// How the vault is served to an AI client.
-#[derive(Debug, Clone, Copy, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct McpOptions {
     /// Which names the tools have.
     #[arg(long, value_enum, default_value_t)]
@@ -353,6 +353,19 @@ pub struct McpOptions {
     /// Ask the client's user about every change; without a client that can ask, only standing grants hold.
     #[arg(long)]
     pub ask: bool,
+    /// Serve over HTTP, at this address (127.0.0.1:3010 if not said), path /mcp.
+    #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1)]
+    #[expect(clippy::option_option, reason = "the flag, and what stands behind it")]
+    pub http: Option<Option<String>>,
+    /// Over HTTP: ask nobody who they are. Only where nobody else can reach it.
+    #[arg(long, conflicts_with = "token_file")]
+    pub no_auth: bool,
+    /// Over HTTP: the file that holds the bearer token; it is made if it is not there.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub token_file: Option<PathBuf>,
+    /// Offer what the public conformance suites call, too.
+    #[arg(long, hide = true)]
+    pub conformance_fixtures: bool,
 }
 
 /// What can be done with checkpoints.

@@ -1,15 +1,21 @@
-//! `verger mcp`: the door for AI clients that speak the Model Context Protocol over stdin and stdout.
+//! `verger mcp`: the door for AI clients that speak the Model Context Protocol, over stdin and stdout or over HTTP.
 //!
-//! stdout carries JSON-RPC and nothing else; trouble goes to stderr. The protocol itself is the official SDK's (`rmcp`);
-//! every call walks the road. Deliberately not here: what the tools do, and HTTP.
+//! Over stdin, stdout carries JSON-RPC and nothing else; trouble goes to stderr. The protocol itself is the official
+//! SDK's (`rmcp`); every call walks the road. Deliberately not here: what the tools do.
 
 mod answer;
 mod asker;
+mod auth;
+mod fixtures;
 mod frame;
+mod hall;
+mod http;
+mod keys;
 mod resource;
 mod server;
 mod stdio;
 mod surface;
+mod tasks;
 mod turn;
 
 use std::sync::Arc;
@@ -17,6 +23,7 @@ use std::time::Duration;
 
 use pipeline::{Rights, World};
 use rmcp::ServiceExt;
+use rmcp::model::RequestStateCodec;
 use rmcp::service::ServerInitializeError;
 
 use crate::args::{Global, McpOptions};
@@ -26,7 +33,10 @@ use crate::failure::{Exit, Failure};
 use crate::place;
 use crate::terminal::Terminal;
 use crate::world::RealWorld;
-use server::{Approval, Connection, Server};
+use fixtures::Fixtures;
+use hall::{Approval, Connection, Hall};
+use http::settings::{self, Settings};
+use server::Server;
 use stdio::Stdio;
 
 pub use surface::Surface;
@@ -34,10 +44,15 @@ pub use surface::Surface;
 /// How long the threads of calls that were cut off may take to end.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// Serves one client until it closes stdin.
+/// Serves one client until it closes stdin, or many over HTTP until a signal comes.
 pub fn serve(global: &Global, options: &McpOptions, terminal: &Terminal) -> Result<(), Failure> {
-    let connection = open(global, options, terminal)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().map_err(|error| {
+    let variable = |name: &str| std::env::var_os(name);
+    let http = match settings::wants_http(options, &variable)? {
+        true => Some(Settings::read(options, &variable)?),
+        false => None,
+    };
+    let hall = Arc::new(Hall::new(open(global, options, terminal)?, seal()?));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
         Failure::new(
             Exit::Failed,
             "internal",
@@ -45,10 +60,21 @@ pub fn serve(global: &Global, options: &McpOptions, terminal: &Terminal) -> Resu
             "free some memory and try again",
         )
     })?;
-    let ended = runtime.block_on(talk(Server::new(connection)));
+    let ended = match http {
+        Some(settings) => runtime.block_on(http::serve(hall, settings)),
+        None => runtime.block_on(talk(&hall)),
+    };
     // A call that is still busy ends with the process; what it would write is wholly there or not at all.
     runtime.shutdown_timeout(FAREWELL);
     ended
+}
+
+/// A seal under a key that nobody knows.
+fn seal() -> Result<RequestStateCodec, Failure> {
+    let codec = auth::chance().and_then(|key| RequestStateCodec::try_new(key).ok());
+    codec.ok_or_else(|| {
+        Failure::new(Exit::Failed, "internal", "the machine has no random numbers to give", "start it again")
+    })
 }
 
 /// Everything that a connection needs. Nothing that takes time on a large vault happens here: the client waits.
@@ -71,13 +97,14 @@ fn open(global: &Global, options: &McpOptions, terminal: &Terminal) -> Result<Co
         surface: options.surface,
         approval: if options.ask { Approval::Ask } else { Approval::Allow },
         dry_run: options.dry_run,
+        fixtures: options.conformance_fixtures.then(seal).transpose()?.map(Fixtures::new),
     })
 }
 
-async fn talk(server: Server) -> Result<(), Failure> {
+async fn talk(hall: &Arc<Hall>) -> Result<(), Failure> {
     let failed = |message: String| Failure::new(Exit::Failed, "mcp", message, "start it again");
-    let transport = Stdio::start(server.is_edit()).map_err(|error| failed(format!("no thread: {error}")))?;
-    match server.serve(transport).await {
+    let transport = Stdio::start(hall.is_edit()).map_err(|error| failed(format!("no thread: {error}")))?;
+    match Server::new(Arc::clone(hall)).serve(transport).await {
         Ok(running) => match running.waiting().await {
             Ok(_) => Ok(()),
             Err(error) => Err(failed(format!("the connection broke down: {error}"))),

@@ -223,6 +223,39 @@ pub fn read_named(path: &Path) -> Result<String, Failure> {
     })
 }
 
+/// The secret in a file that only its owner can read; where there is none, the file is made with `fresh` in it.
+#[expect(clippy::disallowed_methods, reason = "a file that the person named, anywhere on the machine")]
+pub fn secret(file: &Path, fresh: &str) -> Result<String, Failure> {
+    use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+    let failed = |why: String, hint: &str| {
+        Err(Failure::new(Exit::Usage, "input", format!("the token file {} {why}", file.display()), hint))
+    };
+    match File::options().write(true).create_new(true).mode(0o600).open(file) {
+        Ok(mut made) => {
+            let written = made.write_all(format!("{fresh}\n").as_bytes()).and_then(|()| made.sync_all());
+            return match written {
+                Ok(()) => Ok(fresh.to_owned()),
+                Err(error) => failed(format!("cannot be written: {error}"), "name another place"),
+            };
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) => return failed(format!("cannot be made: {error}"), "name a place where you may write"),
+    }
+    match std::fs::metadata(file) {
+        Ok(found) if found.mode() & 0o077 != 0 => {
+            return failed("can be read by others".to_owned(), "take their rights away: chmod 600");
+        }
+        Ok(found) if found.is_file() && found.len() < 64 * 1024 => {}
+        Ok(_) => return failed("is no file with a token".to_owned(), "name another one"),
+        Err(error) => return failed(format!("cannot be read: {error}"), "name another one"),
+    }
+    let text = read_named(file)?.trim().to_owned();
+    if text.len() < 32 || !text.chars().all(|c| c.is_ascii_graphic()) {
+        return failed("holds no token of 32 characters or more".to_owned(), "remove it, and one is made");
+    }
+    Ok(text)
+}
+
 /// The keyboard of the person, when stdin carries data.
 #[expect(clippy::disallowed_methods, reason = "the terminal itself")]
 pub fn keyboard() -> Option<File> {

@@ -20,6 +20,14 @@ mod check;
 mod errors;
 #[path = "it/mcp.rs"]
 mod mcp;
+#[path = "it/mcp_http.rs"]
+mod mcp_http;
+#[path = "it/mcp_http_gate.rs"]
+mod mcp_http_gate;
+#[path = "it/mcp_http_rig.rs"]
+mod mcp_http_rig;
+#[path = "it/mcp_http_tokens.rs"]
+mod mcp_http_tokens;
 #[path = "it/paths.rs"]
 mod paths;
 #[path = "it/reading.rs"]

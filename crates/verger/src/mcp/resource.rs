@@ -42,6 +42,25 @@ pub fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
+/// The name under which an address is listed; scopes carry it.
+pub fn name(uri: &str) -> &'static str {
+    match uri {
+        TAGS => "tags",
+        STATUS => "status",
+        _ => "note",
+    }
+}
+
+/// What is said when a token does not reach to an address.
+pub fn out_of_scope(uri: &str) -> Refusal {
+    let name = name(uri);
+    Refusal::new(
+        "not_permitted",
+        format!("the token does not cover the resource `{name}`"),
+        format!("use a token with the scope resource:{name}:read"),
+    )
+}
+
 /// The tool behind the addresses.
 pub struct ReadResource {
     spec: Spec,

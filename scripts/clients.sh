@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Runs real clients against a debug build, over stdio and over HTTP with a token: the official TypeScript and Python
+# SDKs and the MCP Inspector.
+#   scripts/clients.sh [BINARY]
+# What is not installed and cannot be is skipped, and a line says so.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/npm.sh
+VERGER="${1:-target/debug/verger}"
+[ -x "$VERGER" ] || cargo build --quiet
+VERGER="$(realpath "$VERGER")"
+make_vault
+SERVER=""
+trap '[ -z "$SERVER" ] || kill "$SERVER" 2>/dev/null; rm -rf "$FOLDER"' EXIT
+serve --token-file "$FOLDER/token"
+TOKEN="$(cat "$FOLDER/token")"
+
+if npm_prepare; then
+  cp scripts/clients/typescript.mjs "$MODULES/../typescript.mjs"
+  "$NODE" "$MODULES/../typescript.mjs" stdio "$VERGER" "$FOLDER/vault"
+  "$NODE" "$MODULES/../typescript.mjs" http "$URL" "$TOKEN"
+  inspector="$MODULES/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+  bash scripts/clients/inspector.sh "$NODE" "$inspector" stdio "$VERGER" "$FOLDER/vault"
+  bash scripts/clients/inspector.sh "$NODE" "$inspector" http "$URL" "$TOKEN"
+fi
+
+python_prepare() {
+  command -v python3 >/dev/null || { echo "skipped: python3 is not installed"; return 1; }
+  PYTHON="${VERGER_CI_CACHE:-target/ci}/python/bin/python"
+  [ "$(cat "${VERGER_CI_CACHE:-target/ci}/python/installed" 2>/dev/null)" = mcp-2.3.0 ] && return
+  mkdir -p "${VERGER_CI_CACHE:-target/ci}"
+  python3 -m venv "${VERGER_CI_CACHE:-target/ci}/python" >/dev/null 2>&1 \
+    && "$PYTHON" -m pip install --quiet --disable-pip-version-check mcp==2.3.0 >/dev/null 2>&1 \
+    && echo mcp-2.3.0 >"${VERGER_CI_CACHE:-target/ci}/python/installed" \
+    || { echo "skipped: pip cannot install the Python SDK"; return 1; }
+}
+if python_prepare; then
+  for mode in legacy 2026-07-28; do
+    "$PYTHON" scripts/clients/python_client.py "$mode" stdio "$VERGER" "$FOLDER/vault"
+    "$PYTHON" scripts/clients/python_client.py "$mode" http "$URL" "$TOKEN"
+  done
+fi
