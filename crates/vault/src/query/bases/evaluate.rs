@@ -135,7 +135,8 @@ impl<'a> Evaluator<'a> {
         if length > LONGEST_TEXT {
             return Err(Fault::Limit(format!("a text would be longer than {LONGEST_TEXT} bytes")));
         }
-        self.charge(length / 8)
+        // A view may not fill the memory either: what is made is what is charged.
+        self.charge(length / 2)
     }
 
     /// A list that was made.
@@ -143,7 +144,7 @@ impl<'a> Evaluator<'a> {
         if items.len() > LONGEST_LIST {
             return Err(Fault::Limit(format!("a list would be longer than {LONGEST_LIST}")));
         }
-        self.charge(items.len())?;
+        self.charge(items.len().saturating_mul(16))?;
         Ok(Value::list(items))
     }
 

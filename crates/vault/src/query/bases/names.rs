@@ -199,22 +199,27 @@ fn closest<'a>(lower: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a 
     scored.min_by_key(|(edits, _)| *edits).map(|(_, known)| known)
 }
 
-/// How many letters must be changed, added or dropped; long texts are just far apart.
+/// How many letters must be changed, added, dropped or swapped with their neighbour; long texts are just far apart.
 fn edits(a: &str, b: &str) -> usize {
     const LONGEST: usize = 40;
-    let (a, b): (Vec<char>, Vec<char>) =
-        (a.chars().take(LONGEST).collect(), b.chars().take(LONGEST).collect());
-    let mut row: Vec<usize> = (0..=a.len()).collect();
-    for (at, letter) in b.iter().enumerate() {
-        let mut corner = row[0];
-        row[0] = at + 1;
-        for column in 1..row.len() {
-            let changed = corner + usize::from(a[column - 1] != *letter);
-            corner = row[column];
-            row[column] = changed.min(row[column] + 1).min(row[column - 1] + 1);
+    let letters = |text: &str| text.chars().take(LONGEST).collect::<Vec<char>>();
+    let (a, b) = (letters(a), letters(b));
+    let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            if i == 0 || j == 0 {
+                table[i][j] = i + j;
+                continue;
+            }
+            let changed = table[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = changed.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(table[i - 2][j - 2] + 1);
+            }
+            table[i][j] = least;
         }
     }
-    row.last().copied().unwrap_or(0)
+    table[a.len()][b.len()]
 }
 
 /// The closest of the names of views, formulas and the like.

@@ -1,7 +1,7 @@
 //! Runs a view: which files pass its filters, in which order and groups, and what their columns and summaries say.
 //!
 //! A row on which a filter fails is left out and told in a notice; a cell that fails is empty and told in a notice; an
-//! expression that fails on every row is an error.
+//! filter that fails on every row is an error.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -361,12 +361,13 @@ impl<'r, 'a> Runner<'r, 'a> {
         Ok(out)
     }
 
-    /// What failed on some rows; what failed on all of them is an error.
+    /// What failed on some rows; a filter that failed on all of them is an error.
     fn notices(&self) -> Result<Vec<String>, BaseError> {
         let mut out = self.at.base.notices.clone();
         for (place, tally) in self.faults.borrow().iter() {
             let Some((path, message)) = tally.first.clone() else { continue };
-            if tally.fails == tally.tries {
+            // An empty cell hides no row; a filter that cannot be told hides them all.
+            if tally.fails == tally.tries && place.contains("filters") {
                 return Err(BaseError::Failed { place: place.clone(), path, message });
             }
             let rows = if tally.fails == 1 { "1 row".to_owned() } else { format!("{} rows", tally.fails) };
