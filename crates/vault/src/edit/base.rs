@@ -82,10 +82,11 @@ fn one(text: &str, op: &Op) -> Result<String> {
             }
         }
         Op::Remove(path) => {
-            let path = emptied(&expected, path);
-            if !take(&mut expected, &path) {
-                return Err(refused(&path, "is not there"));
+            if find(&expected, path).is_none() {
+                return Err(refused(path, "is not there"));
             }
+            let path = emptied(&expected, path);
+            take(&mut expected, &path);
             at.remove(&path, &expected)?
         }
     };
@@ -113,16 +114,16 @@ fn place<'v>(mut at: &'v mut Value, path: &[Step]) -> Result<&'v mut Value> {
 }
 
 /// Removes a value from the data.
-fn take(data: &mut Value, path: &[Step]) -> bool {
-    let Some((last, above)) = path.split_last() else { return false };
-    let Some(at) = find_mut(data, above) else { return false };
-    match (last, at) {
-        (Step::Key(key), Value::Object(map)) => map.shift_remove(key).is_some(),
-        (Step::Item(index), Value::Array(items)) if *index < items.len() => {
-            items.remove(*index);
-            true
+fn take(data: &mut Value, path: &[Step]) {
+    let Some((last, above)) = path.split_last() else { return };
+    match (last, find_mut(data, above)) {
+        (Step::Key(key), Some(Value::Object(map))) => {
+            map.shift_remove(key);
         }
-        _ => false,
+        (Step::Item(index), Some(Value::Array(items))) if *index < items.len() => {
+            items.remove(*index);
+        }
+        _ => {}
     }
 }
 

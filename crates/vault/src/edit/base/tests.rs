@@ -56,37 +56,55 @@ again: *x
 #[test]
 fn one_value_changes_and_everything_else_stays() {
     for (ops, expected) in [
-        (vec![set("formulas/last", json!("price > 1"))], expect![[r#"
+        (
+            vec![set("formulas/last", json!("price > 1"))],
+            expect![[r#"
             -  last: 'it''s' # end
             +  last: 'price > 1' # end
-        "#]]),
-        (vec![set("formulas/long", json!("1"))], expect![[r#"
+        "#]],
+        ),
+        (
+            vec![set("formulas/long", json!("1"))],
+            expect![[r#"
             -  long: |
             -    if(price,
             -      price.toFixed(2))
             +  long: "1"
-        "#]]),
-        (vec![set("formulas/new", json!("a: b"))], expect![[r#"
+        "#]],
+        ),
+        (
+            vec![set("formulas/new", json!("a: b"))],
+            expect![[r#"
             +  new: "a: b"
-        "#]]),
-        (vec![set("filters", json!({"or": ["a", {"not": ["b"]}]}))], expect![[r#"
+        "#]],
+        ),
+        (
+            vec![set("filters", json!({"or": ["a", {"not": ["b"]}]}))],
+            expect![[r#"
             -  and:
             -    - file.hasTag("book")   # the tag
             +  or:
             +    - a
             +    - not:
             +        - b   # the tag
-        "#]]),
-        (vec![set("filters", json!("a == 1"))], expect![[r#"
+        "#]],
+        ),
+        (
+            vec![set("filters", json!("a == 1"))],
+            expect![[r#"
             -filters: # all views
             -  and:
             -    - file.hasTag("book")   # the tag
             +filters: a == 1 # all views   # the tag
-        "#]]),
-        (vec![set("properties/note.x/displayName", json!("X"))], expect![[r#"
+        "#]],
+        ),
+        (
+            vec![set("properties/note.x/displayName", json!("X"))],
+            expect![[r#"
             -properties: {status: {displayName: State}, file.ext: {displayName: "Ext, really"}}
             +properties: {status: {displayName: State}, file.ext: {displayName: "Ext, really"}, note.x: {displayName: X}}
-        "#]]),
+        "#]],
+        ),
         (
             vec![set("views/0/filters", json!({"and": ["x > 1"]})), set("views/1/name", json!("2nd"))],
             expect![[r#"
@@ -97,14 +115,20 @@ fn one_value_changes_and_everything_else_stays() {
                 +- name: 2nd
             "#]],
         ),
-        (vec![set("views/1/sort", json!([{"property": "a", "direction": "DESC"}]))], expect![[r#"
+        (
+            vec![set("views/1/sort", json!([{"property": "a", "direction": "DESC"}]))],
+            expect![[r#"
             -  sort: []
             +  sort: [{property: a, direction: DESC}]
-        "#]]),
-        (vec![set("summaries/mine", json!("values.mean()"))], expect![[r#"
+        "#]],
+        ),
+        (
+            vec![set("summaries/mine", json!("values.mean()"))],
+            expect![[r#"
             +summaries:
             +  mine: values.mean()
-        "#]]),
+        "#]],
+        ),
         (
             vec![Op::Push(path("views"), json!({"type": "table", "name": "Third", "order": ["file.name"]}))],
             expect![[r#"
@@ -114,10 +138,15 @@ fn one_value_changes_and_everything_else_stays() {
                 +    - file.name
             "#]],
         ),
-        (vec![Op::Push(path("views/0/order"), json!("price"))], expect![[r#"
+        (
+            vec![Op::Push(path("views/0/order"), json!("price"))],
+            expect![[r#"
             +  - price
-        "#]]),
-        (vec![Op::Remove(path("views/0"))], expect![[r#"
+        "#]],
+        ),
+        (
+            vec![Op::Remove(path("views/0"))],
+            expect![[r#"
             -- type: table
             -  name: "First"
             -  columnSize:
@@ -125,40 +154,66 @@ fn one_value_changes_and_everything_else_stays() {
             -  order:
             -  - file.name
             -  - status # why
-        "#]]),
-        (vec![Op::Remove(path("views/1/name"))], expect![[r#"
+        "#]],
+        ),
+        (
+            vec![Op::Remove(path("views/1/name"))],
+            expect![[r#"
             -- name: Second
             -  type: cards
             +- type: cards
-        "#]]),
-        (vec![Op::Remove(path("filters/and/0"))], expect![[r#"
+        "#]],
+        ),
+        (
+            vec![Op::Remove(path("filters/and/0"))],
+            expect![[r#"
             -filters: # all views
             -  and:
             -    - file.hasTag("book")   # the tag
-        "#]]),
-        (vec![Op::Remove(path("formulas/long")), Op::Remove(path("properties/status"))], expect![[r#"
+        "#]],
+        ),
+        (
+            vec![Op::Remove(path("formulas/long")), Op::Remove(path("properties/status"))],
+            expect![[r#"
             -  long: |
             -    if(price,
             -      price.toFixed(2))
             -properties: {status: {displayName: State}, file.ext: {displayName: "Ext, really"}}
             +properties: {file.ext: {displayName: "Ext, really"}}
-        "#]]),
-        (vec![set("again", json!("own"))], expect![[r#"
+        "#]],
+        ),
+        (
+            vec![set("again", json!("own"))],
+            expect![[r#"
             -again: *x
             +again: own
-        "#]]),
-        (vec![Op::Remove(path("strange"))], expect![[r#"
+        "#]],
+        ),
+        (
+            vec![Op::Remove(path("strange"))],
+            expect![[r#"
             this base is written in a way that the edit could damage
-        "#]]),
-        (vec![Op::Remove(path("nothing"))], expect![[r#"
+        "#]],
+        ),
+        (vec![Op::Remove(path("filters/or"))], expect![[""]]),
+        (
+            vec![Op::Remove(path("nothing"))],
+            expect![[r#"
             `nothing` is not there
-        "#]]),
-        (vec![Op::Push(path("filters"), json!("x"))], expect![[r#"
+        "#]],
+        ),
+        (
+            vec![Op::Push(path("filters"), json!("x"))],
+            expect![[r#"
             `filters` is not a list
-        "#]]),
-        (vec![set("views/7/name", json!("x"))], expect![[r#"
+        "#]],
+        ),
+        (
+            vec![set("views/7/name", json!("x"))],
+            expect![[r#"
             `views[7]` cannot be reached
-        "#]]),
+        "#]],
+        ),
     ] {
         let shown = match apply(NASTY, &ops) {
             Ok(new) => {
@@ -175,42 +230,65 @@ fn one_value_changes_and_everything_else_stays() {
 
 #[test]
 fn line_ends_byte_order_marks_and_missing_last_line_ends_stay() {
-    check("\u{feff}views: []\r\nfilters: a\r\n", &[set("formulas/x", json!("1 + 1"))], expect![[r#"
-        ﻿views: []
-        filters: a
-        formulas:
-          x: 1 + 1
-    "#]]);
-    check("filters: a", &[set("formulas/x", json!("y"))], expect![[r#"
+    let windows = "\u{feff}views: []\r\nfilters: a\r\n";
+    let new = apply(windows, &[set("formulas/x", json!("1 + 1"))]).unwrap();
+    assert_eq!(new, format!("{windows}formulas:\r\n  x: 1 + 1\r\n"));
+    let new = apply(windows, &[Op::Push(path("views"), json!({"name": "A"}))]).unwrap();
+    assert_eq!(new, windows.replace("[]", "[{name: A}]"));
+    check(
+        "filters: a",
+        &[set("formulas/x", json!("y"))],
+        expect![[r#"
         filters: a
         formulas:
           x: y
-    "#]]);
-    check("", &[set("views", json!([{"type": "table", "name": "A"}]))], expect![[r#"
+    "#]],
+    );
+    check(
+        "",
+        &[set("views", json!([{"type": "table", "name": "A"}]))],
+        expect![[r#"
         views:
           - type: table
             name: A
-    "#]]);
-    check("# only words\n", &[Op::Push(path("views"), json!({"name": "A"}))], expect![[r#"
+    "#]],
+    );
+    check(
+        "# only words\n",
+        &[Op::Push(path("views"), json!({"name": "A"}))],
+        expect![[r#"
         # only words
         views:
           - name: A
-    "#]]);
-    check("views:\n", &[Op::Push(path("views"), json!({"name": "A"}))], expect![[r#"
+    "#]],
+    );
+    check(
+        "views:\n",
+        &[Op::Push(path("views"), json!({"name": "A"}))],
+        expect![[r#"
         views:
           - name: A
-    "#]]);
-    check("formulas:\n  ä: 'ö' # ü\n", &[set("formulas/ä", json!("ß"))], expect![[r#"
+    "#]],
+    );
+    check(
+        "formulas:\n  ä: 'ö' # ü\n",
+        &[set("formulas/ä", json!("ß"))],
+        expect![[r#"
         formulas:
           ä: 'ß' # ü
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn the_last_of_something_takes_its_key_along() {
-    check("formulas:\n  a: '1'\nviews: []\n", &[Op::Remove(path("formulas/a"))], expect![[r#"
+    check(
+        "formulas:\n  a: '1'\nviews: []\n",
+        &[Op::Remove(path("formulas/a"))],
+        expect![[r#"
         views: []
-    "#]]);
+    "#]],
+    );
     check("filters:\n  and:\n    - a\n", &[Op::Remove(path("filters/and/0"))], expect![[""]]);
 }
 
@@ -233,7 +311,8 @@ fn a_new_base_reads_back_as_what_it_was_made_of() {
             order:
               - file.name
             limit: 5
-    "#]].assert_eq(&text);
+    "#]]
+    .assert_eq(&text);
     assert_eq!(&yaml::read(&text).unwrap().data, data);
 }
 

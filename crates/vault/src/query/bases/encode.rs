@@ -106,6 +106,22 @@ pub fn to_markdown(rows: &ViewRows) -> String {
     out + &all
 }
 
+/// About how many characters a row takes as text, with its share of what stands around its group.
+pub fn row_length(rows: &ViewRows, row: &RowOut) -> usize {
+    let length = |value: &Value| super::show::length(value) + 8;
+    let own = row.path.as_str().len() + row.values.iter().map(length).sum::<usize>();
+    let group = row.group.and_then(|place| rows.groups.as_ref()?.get(place));
+    own + group.map_or(0, |group| {
+        let header: usize = rows.columns.iter().map(|column| column.name.len() + 12).sum();
+        let summaries: usize = group
+            .summaries
+            .iter()
+            .map(|summed| summed.id.len() + summed.summary.len() + length(&summed.value))
+            .sum();
+        (length(&group.key) + 24 + header + summaries) / group.count.max(1)
+    })
+}
+
 fn table<'r>(columns: &[Column], rows: impl Iterator<Item = &'r RowOut>) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let mut out = line(columns.iter().map(|column| cell(&column.name)).collect());

@@ -87,6 +87,18 @@ impl BaseError {
         }
     }
 
+    /// The same for a base that starts at this line of a note.
+    #[must_use]
+    pub fn from_line(mut self, first: usize) -> BaseError {
+        if let BaseError::Yaml { line, .. }
+        | BaseError::Shape { line, .. }
+        | BaseError::Expression { line, .. } = &mut self
+        {
+            *line += first.saturating_sub(1);
+        }
+        self
+    }
+
     /// What happened, with a caret under the place if it is an expression.
     pub fn message(&self) -> String {
         let BaseError::Expression { text, column, .. } = self else { return self.to_string() };

@@ -173,8 +173,12 @@ pub(crate) fn suggestion<'a>(name: &str, names: impl Iterator<Item = &'a str> + 
     match closest(&lower, names.clone()) {
         Some(known) => format!("did you mean `{known}`?"),
         None => {
-            let mut all: Vec<&str> = names.collect();
-            all.dedup();
+            let mut all: Vec<&str> = Vec::new();
+            names.for_each(|name| {
+                if !all.contains(&name) {
+                    all.push(name)
+                }
+            });
             match all.is_empty() {
                 true => "there are none".to_owned(),
                 false => format!("there are: {}", all.join(", ")),

@@ -7,13 +7,13 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashSet};
 
-use super::Context;
 use super::error::BaseError;
 use super::evaluate::{Computed, Evaluator, Fault, Row, Scope};
 use super::methods::list::key;
 use super::model::{Base, BaseView, Direction, Filter, PropertyId, Test};
 use super::operators::sort_order;
 use super::value::Value;
+use super::{Context, show};
 use crate::catalog::{Catalog, Visible};
 use crate::path::VaultPath;
 use crate::view::View;
@@ -88,6 +88,40 @@ pub struct ViewRows {
     pub summaries: Vec<Summed>,
     /// What is odd.
     pub notices: Vec<String>,
+}
+
+impl ViewRows {
+    /// Keeps the first rows, and of the groups those that stand in them.
+    pub fn truncate(&mut self, most: usize) {
+        self.rows.truncate(most);
+        let Some(groups) = &mut self.groups else { return };
+        let first = self.rows.first().and_then(|row| row.group).unwrap_or(0);
+        let behind = self.rows.last().and_then(|row| row.group).map_or(first, |last| last + 1);
+        groups.truncate(behind);
+        groups.drain(..first.min(groups.len()));
+        self.rows.iter_mut().for_each(|row| row.group = row.group.map(|group| group - first));
+    }
+
+    /// Cuts every value whose text is longer than so many characters, and says so.
+    pub fn clip(&mut self, most: usize) {
+        let mut cut = 0;
+        let mut clip = |value: &mut Value| {
+            if show::length(value) > most {
+                let text: String = show::show(value).chars().take(most).collect();
+                *value = Value::text(text + "…");
+                cut += 1;
+            }
+        };
+        self.rows.iter_mut().flat_map(|row| &mut row.values).for_each(&mut clip);
+        for group in self.groups.iter_mut().flatten() {
+            clip(&mut group.key);
+            group.summaries.iter_mut().for_each(|summed| clip(&mut summed.value));
+        }
+        self.summaries.iter_mut().for_each(|summed| clip(&mut summed.value));
+        if cut > 0 {
+            self.notices.push(format!("{cut} long values were cut to {most} characters"));
+        }
+    }
 }
 
 /// Which rows are wanted.
