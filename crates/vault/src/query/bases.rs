@@ -12,6 +12,7 @@ mod error;
 mod evaluate;
 mod functions;
 mod lex;
+pub(crate) mod links;
 mod methods;
 mod model;
 mod names;

@@ -4,6 +4,7 @@ use crate::rig::Rig;
 
 fn rig() -> Rig {
     let rig = Rig::empty();
+    rig.write(".obsidian/app.json", "{}");
     rig.write("Books/Dune.md", "---\nprice: 12.5\nstatus: done\n---\n#book\n");
     rig.write("Books/Emma.md", "---\nprice: 7\nstatus: open\n---\n#book/old [[Dune]]\n");
     rig.write("Note.md", "Text.\n\n```base\nfilters: file.hasLink(\"Dune\")\n```\n");

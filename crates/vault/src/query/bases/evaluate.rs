@@ -173,7 +173,7 @@ impl<'a> Evaluator<'a> {
         self.charge(info.links.len())?;
         let mut leads = self.leads.borrow_mut();
         Ok(info.links.iter().filter(|link| !link.target.is_empty()).any(|link| match path {
-            Some(path) => leads.follow(link, &info.path) == Some(path),
+            Some(path) => may_lead(&link.target, path) && leads.follow(link, &info.path) == Some(path),
             None => &*link.target == text && leads.follow(link, &info.path).is_none(),
         }))
     }
@@ -360,6 +360,13 @@ impl<'a> Evaluator<'a> {
             }
         }
     }
+}
+
+/// Whether a target can lead to a file at all, by its last name; most cannot, and following one costs much more.
+fn may_lead(target: &str, path: &VaultPath) -> bool {
+    let last = target.rsplit('/').next().unwrap_or(target).trim();
+    let ascii = last.is_ascii() && path.name().is_ascii();
+    !ascii || last.eq_ignore_ascii_case(path.name()) || last.eq_ignore_ascii_case(path.stem())
 }
 
 fn place(number: f64) -> Option<usize> {

@@ -530,3 +530,51 @@ fn properties_that_the_editor_keeps_as_text_are_no_dates() {
         run_over(&base, None, Window::default(), &catalog(), Visible::all(), &texts, &context()).unwrap();
     assert_eq!(rows.total, 2);
 }
+
+#[test]
+fn ten_thousand_notes_are_filtered_sorted_and_summed_up_quickly() {
+    let files = MemoryFiles::default();
+    for number in 0..10_000 {
+        let path = VaultPath::parse(&format!("Folder {}/Note {number}.md", number % 100)).unwrap();
+        let tag = ["garden", "work/verger", "home"][number % 3];
+        files.write(
+            &path,
+            format!(
+                "---\nrank: {number}\ndue: 2026-01-0{}\n---\n#{tag} [[Note {}]]\n",
+                number % 9 + 1,
+                number / 2
+            ),
+        );
+    }
+    let catalog = Catalog::build(&files).unwrap();
+    for (base, total) in [
+        ("filters: file.hasTag(\"work\")", 3_333),
+        (
+            "filters: file.hasTag(\"work\")\nviews:\n  - name: V\n    order: [file.name, rank, due]\n    sort: [{property: rank, direction: DESC}]\n    groupBy: due\n    summaries: {rank: Average}\n    limit: 100\n",
+            3_333,
+        ),
+        ("filters: file.hasLink(\"Note 10\")", 2),
+        ("filters: file.backlinks.length > 1", 4_999),
+    ] {
+        let parsed = Base::parse(base).unwrap();
+        let start = std::time::Instant::now();
+        let window = Window { offset: 0, limit: 50 };
+        let rows = run_over(
+            &parsed,
+            None,
+            window,
+            &catalog,
+            Visible::only(&not_private),
+            &HashSet::new(),
+            &context(),
+        )
+        .unwrap();
+        println!("{:?} for {} of 10,000: {}", start.elapsed(), rows.total, base.lines().next().unwrap());
+        assert_eq!(rows.total, total, "{base}");
+        assert!(
+            start.elapsed() < std::time::Duration::from_secs(5),
+            "even unoptimised: {:?}",
+            start.elapsed()
+        );
+    }
+}
