@@ -51,6 +51,7 @@ fn add_vault(registry: &Registry) {
     registry
         .add(vault::GetFrontmatter)
         .add(vault::ListTags)
+        .add(vault::QueryBase)
         .add(vault::QueryVault)
         .add(vault::SearchByTag)
         .add(vault::SemanticSearch)
@@ -66,6 +67,7 @@ pub(crate) fn add_edit(registry: &Registry) {
     registry
         .add(edit::AppendToFile)
         .add(edit::BatchFiles)
+        .add(edit::CreateBase)
         .add(edit::CreateFolder)
         .add(edit::DeleteFile)
         .add(edit::EditFile)
@@ -74,6 +76,7 @@ pub(crate) fn add_edit(registry: &Registry) {
         .add(edit::PatchNote)
         .add(edit::ReplaceInFile)
         .add(edit::RestoreCheckpoint)
+        .add(edit::UpdateBase)
         .add(edit::UpdateFrontmatter)
         .add(edit::WriteFile);
 }

@@ -10,7 +10,10 @@ use std::time::{Duration, UNIX_EPOCH};
 use crate::read::testing::Put;
 
 const SEEN: &str = "a.md: ---\ntags: [open]\naliases: [first]\n---\n[[b]] needle #open/sub\n- [ ] task\n\
-    --- b.md: [[a]] needle\n--- Sub/c.md: alone\n--- 2026-03-13.md: yesterday\n--- p.png: x";
+    --- b.md: [[a]] needle\n--- Sub/c.md: alone\n--- 2026-03-13.md: yesterday\n--- p.png: x\n\
+    --- q.base: filters: file.ext == \"md\" || file.hasLink(\"zeb\" + \"ra\")\nformulas:\n  named: file(\"zeb\" + \"ra\")\nviews:\n  - name: V\n    \
+    groupBy: tags\n    order: [file.path, formula.named, aliases, file.tags, file.links, file.backlinks]\n    \
+    summaries: {file.path: Filled, file.tags: Unique}";
 const HIDDEN: &str = "\n--- Private/zebra.md: ---\ntags: [open, stripes]\naliases: [first, quagga]\n---\n\
     [[a]] needle savanna #open #Open/Sub [[nowhere]]\n- [x] grazed\n\
     --- Private/b.md: [[zebra]] savanna\n--- Private/2026-03-14.md: savanna today\n--- Private/deep/img.png: x\u{0}";
@@ -35,6 +38,11 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("get_frontmatter", json!({"path": "first"})),
         ("search_by_tag", json!({"tags": ["open"]})),
         ("search_by_tag", json!({"tags": ["stripe", "open"], "match": "any"})),
+        ("query_base", json!({"path": "q.base"})),
+        ("query_base", json!({"path": "q.base", "this": "Private/zebra.md", "limit": 1, "offset": 1})),
+        ("query_base", json!({"path": "q.base", "view": "Zebr"})),
+        ("create_base", json!({"path": "q.base", "views": [{"name": "zeb"}]})),
+        ("update_base", json!({"path": "zebr.base", "filters": "a"})),
         ("get_linked_notes", json!({"path": "a.md"})),
         ("get_linked_notes", json!({"path": "b"})),
         ("get_vault_stats", json!({})),
@@ -99,6 +107,8 @@ fn a_hidden_note_named_by_its_path_is_as_missing_as_one_that_never_was() {
     let rig = rig(&format!("{SEEN}{HIDDEN}{IGNORE}"), None);
     for (tool, input) in [
         ("read_file", json!({"path": "Private/zebra.md"})),
+        ("query_base", json!({"path": "Private/zebra.md"})),
+        ("update_base", json!({"path": "Private/zebra.base", "filters": "a"})),
         ("get_frontmatter", json!({"path": "Private/zebra.md"})),
         ("get_linked_notes", json!({"path": "Private/zebra.md"})),
         ("list_files", json!({"path": "Private"})),
@@ -135,6 +145,7 @@ fn large() -> String {
         (0..3_000).map(|number| format!("[[{}{number}]]", "target".repeat(60))).collect();
     let tags: Vec<String> = (0..300).map(|number| format!("#many/{}{number}", "tag".repeat(500))).collect();
     fixture += &format!("\n--- 2026-03-14.md: {}\n{}", links.join("\n"), tags.join(" "));
+    fixture += "\n--- all.base: views:\n  - name: V\n    groupBy: file.path\n    order: [file.path, value, file.links, file.tags, file.backlinks]\n    summaries: {value: Max, file.path: all}\nsummaries:\n  all: values";
     for number in 0..600 {
         fixture += &format!("\n--- {name}/{number}-{name}.md: #many xxxx\n[[big]]");
     }
@@ -154,6 +165,8 @@ fn no_answer_is_too_large() {
         ("read_checkpoint", json!({"commitOid": "0", "path": "2026-03-12.md"})),
         ("diff_checkpoint", json!({"commitOid": "0", "path": "2026-03-12.md"})),
         ("get_frontmatter", json!({"path": "big.md"})),
+        ("query_base", json!({"path": "all.base", "limit": 1_000_000})),
+        ("query_base", json!({"path": "all.base", "limit": 1_000_000, "format": "csv"})),
         ("search_by_tag", json!({"tags": ["many"], "limit": 1_000_000})),
         ("get_linked_notes", json!({"path": "2026-03-14.md", "limit": 1_000_000})),
         ("get_linked_notes", json!({"path": "big.md", "limit": 1_000_000})),

@@ -1,7 +1,7 @@
 //! Planning moves, renames and deletes: the change itself, and every link that must follow it.
 //!
 //! A move is one plan, so one approval, one commit, one undo: the file (or folder) gets its new path, and each visible,
-//! writable note, canvas and front matter that links to it is rewritten. Links in places that may not be written are
+//! writable note, canvas, base and front matter that links to it is rewritten. Links in places that may not be written are
 //! counted and named, never silently left behind.
 
 use std::collections::BTreeSet;
@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::files::Kind;
 use crate::links::Resolver;
 use crate::path::VaultPath;
+use crate::query::bases;
 use crate::view::View;
 
 /// A planned move.
@@ -124,12 +125,16 @@ fn concerned(view: &View<'_>, moves: &Moves, files: &[VaultPath]) -> Result<Vec<
             .map(|info| info.path.clone())
             .collect()
     });
-    let canvases = files.iter().filter(|path| is_canvas(path)).cloned();
-    Ok(linking.into_iter().chain(canvases).collect())
+    let others = files.iter().filter(|path| is_canvas(path) || is_base(path)).cloned();
+    Ok(linking.into_iter().chain(others).collect())
 }
 
 fn is_canvas(path: &VaultPath) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("canvas"))
+}
+
+fn is_base(path: &VaultPath) -> bool {
+    path.extension() == Some("base")
 }
 
 impl MovePlan {
@@ -148,6 +153,8 @@ impl MovePlan {
         let splices = if is_canvas(file) {
             // A canvas that is no JSON is left alone; `health` reports it.
             relink.canvas(&text).unwrap_or_default()
+        } else if is_base(file) {
+            bases::links::relinked(&relink, &text)
         } else {
             relink.note(&text)
         };

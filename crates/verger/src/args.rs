@@ -121,11 +121,11 @@ pub enum Command {
     },
     /// Ask the vault a query in Dataview's language, or a JSONLogic rule.
     #[command(
-        after_help = "Examples:\n  verger query 'TABLE due, status FROM #project WHERE !done SORT due'\n  verger query 'TASK WHERE !completed' --format csv\n  verger query --jsonlogic '{\"in\": [\"garden\", {\"var\": \"tags\"}]}'\n  verger query --batch rows.jsonl --now 2026-05-01T09:00:00Z"
+        after_help = "Examples:\n  verger query 'TABLE due, status FROM #project WHERE !done SORT due'\n  verger query 'TASK WHERE !completed' --format csv\n  verger query --jsonlogic '{\"in\": [\"garden\", {\"var\": \"tags\"}]}'\n  verger query --batch rows.jsonl --now 2026-05-01T09:00:00Z\n  verger query --base Books.base --view Open"
     )]
     Query {
         /// The query: TABLE, LIST, TASK or CALENDAR … FROM … WHERE … SORT … GROUP BY … LIMIT …
-        #[arg(required_unless_present_any = ["jsonlogic", "batch"])]
+        #[arg(required_unless_present_any = ["jsonlogic", "batch", "base"])]
         query: Option<String>,
         /// A JSONLogic rule instead, over path, content, frontmatter, tags, stat, links and backlinks of each note.
         #[arg(long, value_name = "RULE", conflicts_with = "query")]
@@ -133,6 +133,12 @@ pub enum Command {
         /// Many queries: a file of JSON lines `{\"id\", \"query\"}` or `{\"id\", \"expr\"}` (`-`: stdin); one JSON line comes back for each.
         #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "jsonlogic"])]
         batch: Option<String>,
+        /// An Obsidian base instead: a `.base` file, or a note with a `base` code block.
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "jsonlogic", "batch"])]
+        base: Option<String>,
+        /// Which view of the base; the first one if not said.
+        #[arg(long, value_name = "NAME", requires = "base")]
+        view: Option<String>,
         /// The note in which the query stands (`this`).
         #[arg(long, value_name = "NOTE")]
         this: Option<String>,

@@ -7,6 +7,7 @@ pub mod help;
 pub mod history;
 pub mod init;
 pub mod query;
+pub mod query_base;
 pub mod rank;
 pub mod read;
 pub mod tool;

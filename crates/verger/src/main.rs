@@ -39,7 +39,9 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
-    use command::{audit, check, find, help, history, init, query, rank, read, tool, undo, write};
+    use command::{
+        audit, check, find, help, history, init, query, query_base, rank, read, tool, undo, write,
+    };
     let open = || Door::open(&cli.global, terminal);
     match cli.command {
         Command::Init { path } => init::init(terminal, path.as_deref().or(cli.global.vault.as_deref())),
@@ -54,7 +56,10 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
             let (context, limit) = (context.unwrap_or(0), limit.unwrap_or(1_000));
             find::search(&open()?, find::Search { pattern, regex, glob, folder, context, limit })
         }
-        Command::Query { query, jsonlogic, batch, this, now, format } => {
+        Command::Query { base: Some(base), view, this, now, format, .. } => {
+            query_base::query_base(&open()?, query_base::Asked { base, view, this, now, format })
+        }
+        Command::Query { query, jsonlogic, batch, this, now, format, .. } => {
             let batch = batch.as_deref().map(|file| query::read_rows(terminal, file)).transpose()?;
             query::query(&open()?, query::Query { query, jsonlogic, batch, this, now, format })
         }

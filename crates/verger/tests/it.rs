@@ -14,6 +14,8 @@ mod about;
 mod ansi;
 #[path = "it/asking.rs"]
 mod asking;
+#[path = "it/bases.rs"]
+mod bases;
 #[path = "it/check.rs"]
 mod check;
 #[path = "it/errors.rs"]

@@ -12,7 +12,7 @@ use vault::{Change, Error, VaultPath};
 use super::place::{Destination, check_stays_note};
 use super::rewrite::{count, some_of};
 
-/// Move or rename a file or folder. Links to it (wiki links, Markdown links, embeds, properties, canvases) are rewritten in
+/// Move or rename a file or folder. Links to it (wiki links, Markdown links, embeds, properties, canvases, bases) are rewritten in
 /// the same step, and all of it is undone as one. Nothing is ever overwritten.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -108,11 +108,12 @@ mod tests {
         check(
             MoveFile,
             "a.md: text\n--- b.md: ---\nup: \"[[a]]\"\n---\n[[a|alias]] ![[a#h]] [m](a.md)\n\
-             --- c.canvas: {\"nodes\":[{\"id\":\"1\",\"type\":\"file\",\"file\":\"a.md\"}]}",
+             --- c.canvas: {\"nodes\":[{\"id\":\"1\",\"type\":\"file\",\"file\":\"a.md\"}]}\n\
+             --- d.base: filters: 'file.hasLink(\"a\") || up == link(\"a\")' # a\n",
             json!({"source": "a.md", "destination": "Archive/z.md"}),
             expect![[r#"
                 moved `a.md` to `Archive/z.md`
-                links rewritten in `b.md`, `c.canvas`
+                links rewritten in `b.md`, `c.canvas`, `d.base`
                 > a.md -> Archive/z.md
                 ~ b.md (50 -> 58 bytes)
                  ---
@@ -124,6 +125,9 @@ mod tests {
                 ~ c.canvas (50 -> 58 bytes)
                 -{"nodes":[{"id":"1","type":"file","file":"a.md"}]}
                 +{"nodes":[{"id":"1","type":"file","file":"Archive/z.md"}]}
+                ~ d.base (53 -> 53 bytes)
+                -filters: 'file.hasLink("a") || up == link("a")' # a
+                +filters: 'file.hasLink("z") || up == link("z")' # a
             "#]],
         );
     }

@@ -47,8 +47,8 @@ fn every_tool_is_in_the_table_and_says_what_it_does() {
     let names: Vec<&str> = tools.iter().map(|tool| tool.spec.name.as_ref()).collect();
     assert_eq!(
         names.join(" "),
-        "append_to_file batch_files create_folder delete_file edit_file manage_tags move_file patch_note \
-         replace_in_file restore_checkpoint update_frontmatter write_file"
+        "append_to_file batch_files create_base create_folder delete_file edit_file manage_tags move_file patch_note \
+         replace_in_file restore_checkpoint update_base update_frontmatter write_file"
     );
     for tool in &tools {
         assert!(tool.description.len() > 40, "{} has no description", tool.spec.name);

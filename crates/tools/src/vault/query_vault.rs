@@ -132,7 +132,7 @@ pub(crate) fn refuse(query: &str, error: QueryError) -> Refusal {
 }
 
 /// A time as `--now` and tests give it; without an offset, in the user's zone.
-fn moment(text: &str, now: &Zoned) -> Result<Zoned, Refusal> {
+pub(crate) fn moment(text: &str, now: &Zoned) -> Result<Zoned, Refusal> {
     let zone = now.time_zone().clone();
     if let Ok(instant) = text.parse::<jiff::Timestamp>() {
         let utc = text.ends_with(['Z', 'z']);

@@ -7,7 +7,7 @@
 
 pub mod ast;
 mod batch;
-mod collate;
+pub(crate) mod collate;
 pub mod compare;
 mod csv;
 pub mod date;

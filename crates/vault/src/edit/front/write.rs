@@ -1,6 +1,6 @@
 //! How a value is written as YAML, so that it reads back as the same value.
 //!
-//! Called by `place.rs`. Text is quoted only where it must be. Knows nothing of the note around it.
+//! Called by `place.rs` and by [`crate::edit::base`]. Text is quoted only where it must be. Knows nothing of the text around it.
 
 use saphyr_parser::ScalarStyle;
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ const DEEPEST: usize = 60;
 
 /// The line end and how far the parent is indented.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lines<'a> {
+pub(in crate::edit) struct Lines<'a> {
     /// `\n` or `\r\n`.
     pub end: &'a str,
     /// Spaces in front of the parent's key.
@@ -30,7 +30,7 @@ impl Lines<'_> {
 }
 
 /// Whether the value is nested deeper than front matter is read. Stops at the limit.
-pub(super) fn is_too_deep(value: &Value) -> bool {
+pub(in crate::edit) fn is_too_deep(value: &Value) -> bool {
     let mut level: Vec<&Value> = vec![value];
     for _ in 0..DEEPEST {
         if level.is_empty() {
@@ -50,7 +50,7 @@ fn children(value: &Value) -> Vec<&Value> {
 }
 
 /// What stands behind `key:` for this value, the space or line end in front included.
-pub(super) fn after_colon(value: &Value, style: ScalarStyle, lines: Lines<'_>) -> String {
+pub(in crate::edit) fn after_colon(value: &Value, style: ScalarStyle, lines: Lines<'_>) -> String {
     match value {
         Value::Array(items) if !items.is_empty() => {
             let lines = lines.deeper();
@@ -68,12 +68,12 @@ pub(super) fn after_colon(value: &Value, style: ScalarStyle, lines: Lines<'_>) -
 }
 
 /// `key: value`, as lines.
-pub(super) fn pair(key: &str, value: &Value, lines: Lines<'_>) -> String {
+pub(in crate::edit) fn pair(key: &str, value: &Value, lines: Lines<'_>) -> String {
     format!("{}:{}", self::key(key, ScalarStyle::Plain), after_colon(value, natural_style(value), lines))
 }
 
 /// `- value`. The lines' indent is that of the dash.
-pub(super) fn item(value: &Value, lines: Lines<'_>) -> String {
+pub(in crate::edit) fn item(value: &Value, lines: Lines<'_>) -> String {
     match value {
         Value::Object(map) if !map.is_empty() => {
             let lines = lines.deeper();
@@ -85,7 +85,7 @@ pub(super) fn item(value: &Value, lines: Lines<'_>) -> String {
 }
 
 /// The value on one line, in brackets and braces where it needs them.
-pub(super) fn flow(value: &Value) -> String {
+pub(in crate::edit) fn flow(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
         Value::Object(map) => braces(map),
@@ -96,7 +96,7 @@ pub(super) fn flow(value: &Value) -> String {
 }
 
 /// A mapping in braces.
-pub(super) fn braces(map: &Map<String, Value>) -> String {
+pub(in crate::edit) fn braces(map: &Map<String, Value>) -> String {
     let pairs: Vec<_> = map
         .iter()
         .map(|(key, value)| format!("{}: {}", flow(&Value::String(key.clone())), flow(value)))
@@ -105,7 +105,7 @@ pub(super) fn braces(map: &Map<String, Value>) -> String {
 }
 
 /// The value on one line, all text in double quotes: what any reader understands.
-pub(super) fn json(value: &Value) -> String {
+pub(in crate::edit) fn json(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(json).collect::<Vec<_>>().join(", ")),
         Value::Object(map) => {
@@ -119,14 +119,14 @@ pub(super) fn json(value: &Value) -> String {
 }
 
 /// A key in this style if it can be written so.
-pub(super) fn key(key: &str, style: ScalarStyle) -> String {
+pub(in crate::edit) fn key(key: &str, style: ScalarStyle) -> String {
     // A key is its text whatever it looks like, so `true` and `1` need no quotes.
     let bare = !key.is_empty() && has_plain_shape(key) && style == ScalarStyle::Plain;
     if bare { key.to_owned() } else { quoted(key, style) }
 }
 
 /// The style in which a value is written where there is no old one to follow.
-pub(super) fn natural_style(value: &Value) -> ScalarStyle {
+pub(in crate::edit) fn natural_style(value: &Value) -> ScalarStyle {
     match value {
         Value::String(text) if text.contains('\n') => ScalarStyle::Literal,
         _ => ScalarStyle::Plain,

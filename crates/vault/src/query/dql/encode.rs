@@ -37,7 +37,7 @@ pub fn to_json(value: &Value) -> Json {
 }
 
 /// Whole numbers without a point; what is no number in JSON is marked.
-fn number_to_json(number: f64) -> Json {
+pub(crate) fn number_to_json(number: f64) -> Json {
     if number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0 {
         return Json::from(number as i64);
     }
@@ -144,11 +144,11 @@ fn task_markdown(entry: &TaskEntry, depth: usize, out: &mut String) {
     }
 }
 
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     one_line(text).replace("\\|", "|").replace('|', "\\|")
 }
 
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.replace("\r\n", " ").replace(['\n', '\r'], " ")
 }
 
@@ -205,7 +205,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-fn quoted(cell: &str) -> String {
+pub(crate) fn quoted(cell: &str) -> String {
     if cell.contains([',', '"', '\n', '\r']) {
         return format!("\"{}\"", cell.replace('"', "\"\""));
     }

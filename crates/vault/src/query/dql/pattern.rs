@@ -10,7 +10,17 @@ const LARGEST: usize = 4 << 20;
 
 /// Compiles a JavaScript pattern.
 pub(crate) fn compile(pattern: &str) -> Option<Regex> {
-    RegexBuilder::new(&translate(pattern)?).size_limit(LARGEST).build().ok()
+    compile_with(pattern, "")
+}
+
+/// Compiles a JavaScript pattern with the letters behind it; of those only `i` and `m` change what matches here.
+pub(crate) fn compile_with(pattern: &str, flags: &str) -> Option<Regex> {
+    RegexBuilder::new(&translate(pattern)?)
+        .case_insensitive(flags.contains('i'))
+        .multi_line(flags.contains('m'))
+        .size_limit(LARGEST)
+        .build()
+        .ok()
 }
 
 /// The same pattern in the syntax of the engine.
@@ -146,8 +156,18 @@ fn is_quantifier(rest: &str) -> bool {
 
 /// Replaces every match; `$1`, `$&`, `$$`, `$<name>` and the texts around the match stand for what they say.
 pub(crate) fn replace_all(pattern: &Regex, text: &str, replacement: &str) -> String {
+    replace(pattern, text, replacement, 0)
+}
+
+/// The same for the first match only.
+pub(crate) fn replace_first(pattern: &Regex, text: &str, replacement: &str) -> String {
+    replace(pattern, text, replacement, 1)
+}
+
+/// Replaces so many matches; all for 0.
+fn replace(pattern: &Regex, text: &str, replacement: &str, most: usize) -> String {
     pattern
-        .replace_all(text, |found: &Captures<'_>| {
+        .replacen(text, most, |found: &Captures<'_>| {
             let mut out = String::new();
             expand(found, text, replacement, &mut out);
             out

@@ -1,0 +1,45 @@
+//! `query --base`: the rows of a view of an Obsidian base.
+
+use serde_json::{Value, json};
+
+use crate::args::QueryFormat;
+use crate::door::Door;
+use crate::failure::Failure;
+
+/// What was asked of a base.
+pub struct Asked {
+    /// The base, or a note that holds one.
+    pub base: String,
+    /// Which view; the first one if not said.
+    pub view: Option<String>,
+    /// The file that `this` means.
+    pub this: Option<String>,
+    /// The time to take for now.
+    pub now: Option<String>,
+    /// How the answer looks.
+    pub format: QueryFormat,
+}
+
+/// Asks, and prints all rows; what is odd goes to stderr.
+pub fn query_base(door: &Door<'_>, asked: Asked) -> Result<(), Failure> {
+    let format = if asked.format == QueryFormat::Csv { "csv" } else { "bare" };
+    let mut input = json!({"path": door.resolve(&asked.base)?, "limit": 0, "format": format});
+    let mut set = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            input[key] = value;
+        }
+    };
+    set("view", asked.view.map(Value::from));
+    set("now", asked.now.map(Value::from));
+    set("this", asked.this.as_deref().map(|note| door.resolve(note)).transpose()?.map(|path| json!(path)));
+    let answer = door.answer("query_base", input)?;
+    if door.terminal.json || asked.format == QueryFormat::Json {
+        door.json(&answer.data);
+        return Ok(());
+    }
+    let notices = answer.data["notices"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    notices.for_each(|notice| door.terminal.note(&format!("note: {notice}")));
+    let text = door.terminal.out.text(&answer.text);
+    door.terminal.data(&format!("{}\n", text.trim_end()));
+    Ok(())
+}
