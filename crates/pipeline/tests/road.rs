@@ -580,8 +580,7 @@ fn the_line_that_an_act_starts_is_written_before_it_fires_and_its_end_after() {
     let (rig, _) = rig();
     rig.road.registry.add(LooksAtTheAudit(rig.folder.path().join("data/audit.jsonl")));
     let outcome = rig.call("looks", json!({}), &Beforehand);
-    let then: Value =
-        serde_json::from_str(outcome.output().unwrap().text.lines().last().unwrap()).unwrap();
+    let then: Value = serde_json::from_str(outcome.output().unwrap().text.lines().last().unwrap()).unwrap();
     assert_eq!((then["tool"].as_str(), then["outcome"].as_str()), (Some("looks"), Some("started")));
     assert_eq!(then["approval"], "once by --yes");
     assert_eq!((last(&rig).tool.as_str(), last(&rig).outcome), ("looks", Ended::Done));

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod check;
+pub mod dev;
 pub mod find;
 pub mod help;
 pub mod history;
@@ -9,6 +10,7 @@ pub mod init;
 pub mod query;
 pub mod rank;
 pub mod read;
+pub mod servers;
 pub mod tool;
 pub mod undo;
 pub mod write;

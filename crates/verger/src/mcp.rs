@@ -23,6 +23,7 @@ use crate::args::{Global, McpOptions};
 use crate::config::Config;
 use crate::door;
 use crate::failure::{Exit, Failure};
+use crate::foreign;
 use crate::place;
 use crate::terminal::Terminal;
 use crate::world::RealWorld;
@@ -37,7 +38,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// Serves one client until it closes stdin.
 pub fn serve(global: &Global, options: &McpOptions, terminal: &Terminal) -> Result<(), Failure> {
     let connection = open(global, options, terminal)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().map_err(|error| {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
         Failure::new(
             Exit::Failed,
             "internal",
@@ -57,6 +58,7 @@ fn open(global: &Global, options: &McpOptions, terminal: &Terminal) -> Result<Co
     config.limits.read_only |= options.read_only;
     let place = place::find(global.vault.as_deref(), &config)?;
     let registry = surface::registry(options.surface);
+    foreign::offer(&registry, &config, &place, options)?;
     registry.register(Arc::new(resource::ReadResource::default()))?;
     let road = door::build_road_with(&place, registry)?;
     for (id, _) in road.vault().recovered() {

@@ -1,0 +1,1 @@
+//! Real servers, good and bad, behind the real road.
