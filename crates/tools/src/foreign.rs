@@ -10,6 +10,7 @@ pub mod assertion;
 pub mod connection;
 pub mod handler;
 pub mod http;
+mod legacy;
 pub mod oauth;
 pub mod pins;
 pub mod process;

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use reqwest::{Client, Url};
+use reqwest::Client;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialStore,
     OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRedirectPolicy, OAuthHttpRequest, StoredCredentials,
@@ -15,6 +15,7 @@ use rmcp::transport::auth::{
 use serde_json::Value;
 
 use super::assertion::{self, Claims};
+use super::legacy;
 use super::server::{Auth, Identity};
 use super::tokens::Tokens;
 use crate::egress::{self, Blocked, EgressError, HOPS, Way};
@@ -108,11 +109,15 @@ impl Login<'_> {
     async fn discovered(&self) -> Result<(AuthorizationManager, Endpoints), String> {
         let mut manager = manager(self.url, self.way).await?;
         manager.set_credential_store(self.tokens.clone());
-        let found =
-            manager.resolve_metadata_from_challenge(self.challenge).await.map_err(|error| why(&error))?;
-        let endpoints =
-            Endpoints { token: found.metadata.token_endpoint.clone(), issuer: found.metadata.issuer.clone() };
-        manager.set_metadata(found.metadata);
+        let found = match manager.resolve_metadata_from_challenge(self.challenge).await {
+            Ok(found) => found.metadata,
+            Err(error @ AuthError::AuthorizationServerMismatch { .. }) => {
+                legacy::metadata(self.url, self.way, self.challenge).await.ok_or_else(|| why(&error))?
+            }
+            Err(error) => return Err(why(&error)),
+        };
+        let endpoints = Endpoints { token: found.token_endpoint.clone(), issuer: found.issuer.clone() };
+        manager.set_metadata(found);
         Ok((manager, endpoints))
     }
 
@@ -181,8 +186,7 @@ impl Login<'_> {
         basic: Option<(&str, &str)>,
         form: &[(&str, String)],
     ) -> Result<Value, String> {
-        let url = Url::parse(endpoint).map_err(|_| "the login server's address is none".to_owned())?;
-        self.way.check(&url).map_err(|blocked| blocked.to_string())?;
+        let url = self.way.address(endpoint).map_err(|blocked| blocked.to_string())?;
         let client = self.way.client().map_err(|_| "no HTTP client".to_owned())?;
         let mut request = client
             .post(url)

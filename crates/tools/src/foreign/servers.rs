@@ -25,7 +25,7 @@ use super::store::JsonFile;
 use super::tokens::Tokens;
 use super::trouble::Trouble;
 use super::{http, result, sse, stdio};
-use crate::egress::Way;
+use crate::egress::{Blocked, Way};
 
 /// After how long without a call a server is given up.
 const IDLE: Duration = Duration::from_secs(600);
@@ -442,9 +442,20 @@ impl Foreign {
                 let (url, way) = self.way(server, url)?;
                 let headers = http::headers(&server.name, headers, &|text| self.expand(server, text))?;
                 let client = way.client().map_err(|_| Fault::Broken("no HTTP client".to_owned()))?;
-                let manager = self.authorized(server, &url, &way).await?;
-                let transport = http::transport(&url, headers, client, manager);
-                Ok(Connection::open(transport, handler, self.means.era, limit).await?)
+                let open = async |era: Era| {
+                    let manager = self.authorized(server, &url, &way).await?;
+                    let transport = http::transport(&url, headers.clone(), client.clone(), manager);
+                    Ok::<_, Failed>(Connection::open(transport, handler.clone(), era, limit).await)
+                };
+                match open(self.means.era).await? {
+                    // An older server may answer the newer first question with anything at all.
+                    Err(Fault::Gone | Fault::Answered(_) | Fault::Broken(_))
+                        if self.means.era == Era::Either =>
+                    {
+                        Ok(open(Era::Handshake).await??)
+                    }
+                    other => Ok(other?),
+                }
             }
             Transport::Sse { url, headers } => {
                 let (url, way) = self.way(server, url)?;
@@ -493,9 +504,9 @@ impl Foreign {
         let identity = identity.transpose()?;
         named.extend(identity.as_deref());
         let way = Way::naming(named);
-        let address = reqwest::Url::parse(&url).map_err(|_| bad_address(server))?;
-        way.check(&address)
-            .map_err(|blocked| Trouble::Blocked { name: server.name.clone(), why: blocked.to_string() })?;
+        let blocked =
+            |blocked: Blocked| Trouble::Blocked { name: server.name.clone(), why: blocked.to_string() };
+        way.address(&url).map_err(blocked)?;
         Ok((url, way))
     }
 

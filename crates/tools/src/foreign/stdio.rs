@@ -1,5 +1,5 @@
 //! A child's pipes as the SDK's transport: a line is a message. Lines that are no JSON are passed over (programs print
-//! things), and a line that never ends closes the connection at 16 MiB.
+//! things); of a line that never ends no more than 16 MiB are kept, and the call ends at its limit.
 
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};

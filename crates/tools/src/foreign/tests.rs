@@ -1,1 +1,6 @@
-//! Real servers, good and bad, behind the real road.
+//! Real servers, good and bad, behind the real road. The stdio server is this test program itself, started again.
+
+mod http;
+mod rig;
+mod road;
+mod stdio;

@@ -34,6 +34,8 @@ pub fn dev(what: Dev) -> Result<(), Failure> {
 }
 
 const NAME: &str = "referee";
+/// A tool that wants to see the schema of the other one as it came to us.
+const ECHO: &str = "json_schema_echo";
 
 /// Plays the client: log in where that is asked, list the tools, call them, list them again.
 async fn play(url: &str) -> Result<(), Trouble> {
@@ -69,7 +71,16 @@ async fn calls(servers: &Foreign, context: &Value) -> Result<(), Trouble> {
                 (name, call["arguments"].as_object().cloned().unwrap_or_default())
             })
             .collect(),
-        None => tools.iter().map(|tool| (tool.name.to_string(), filled(&tool.input_schema))).collect(),
+        None => {
+            let echoed = tools.iter().find(|tool| tool.name != ECHO).map(|tool| tool.input_schema.clone());
+            let arguments = |tool: &rmcp::model::Tool| match &echoed {
+                Some(schema) if tool.name == ECHO => {
+                    [("schema".to_owned(), json!(schema))].into_iter().collect()
+                }
+                _ => filled(&tool.input_schema),
+            };
+            tools.iter().map(|tool| (tool.name.to_string(), arguments(tool))).collect()
+        }
     };
     for (name, arguments) in calls {
         let (_, pin) = servers.planned(NAME, &name)?;
