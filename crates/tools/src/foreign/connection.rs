@@ -15,8 +15,10 @@ use rmcp::transport::IntoTransport;
 use rmcp::transport::streamable_http_client::{AuthRequiredError, InsufficientScopeError};
 use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
 
-use super::handler::Handler;
+use super::handler::{Forms, Handler};
 
+/// How long the stream for a server's own questions may take to stand.
+const SETTLING: Duration = Duration::from_millis(400);
 /// The most pages of a list of tools.
 const PAGES: usize = 50;
 /// The most tools of one server.
@@ -80,6 +82,15 @@ impl Connection {
             Ok(Ok(service)) => Ok(Connection { service, handler, tools: Mutex::new(None) }),
             Ok(Err(error)) => Err(not_open(error)),
             Err(_) => Err(Fault::Slow),
+        }
+    }
+
+    /// Over HTTP the SDK opens the stream for the server's own questions beside everything else, and says nothing
+    /// when it stands; a question that a server asks before is lost. So whoever answers questions waits a moment.
+    pub async fn settle(&self) {
+        if self.handler.forms != Forms::Decline && self.revision() < ProtocolVersion::V_2026_07_28.to_string()
+        {
+            tokio::time::sleep(SETTLING).await;
         }
     }
 

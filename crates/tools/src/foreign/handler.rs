@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationCapability, FormElicitationCapability, Implementation,
+    ElicitationCapability, FormElicitationCapability, Implementation, ProtocolVersion,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, ErrorData, RoleClient};
@@ -38,7 +38,11 @@ impl ClientHandler for Handler {
             let form = FormElicitationCapability::new().with_schema_validation(true);
             capabilities.elicitation = Some(ElicitationCapability::new().with_form(form));
         }
-        ClientConfig::new(capabilities, Implementation::new("verger", env!("CARGO_PKG_VERSION")))
+        let mut config =
+            ClientConfig::new(capabilities, Implementation::new("verger", env!("CARGO_PKG_VERSION")));
+        // The newest revision that begins with a handshake; the one without has its own first question.
+        config.protocol_version = ProtocolVersion::V_2025_11_25;
+        config
     }
 
     async fn create_elicitation(

@@ -38,7 +38,7 @@ fn another_server_is_listed_tested_read_and_called() {
     let read = rig.ok(&["mcp", "tools", "other", "obsidian_get_note"]);
     assert!(read.contains("input schema:"), "{read}");
     let input = json!({"server_name": "other", "tool_name": "obsidian_get_note",
-                       "arguments": {"target": {"type": "path", "path": "There.md"}}});
+                       "arguments": {"format": "content", "target": {"type": "path", "path": "There.md"}}});
     let call = ["tool", "use_mcp_tool", "--input", &input.to_string()];
     let denied = rig.run(&call);
     assert_eq!(denied.code, 3, "nobody is there to ask: {denied:?}");
