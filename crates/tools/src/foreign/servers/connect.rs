@@ -218,10 +218,9 @@ impl Foreign {
 
     fn auth(&self, server: &Server) -> Result<Auth, Trouble> {
         let mut auth = server.auth.clone();
-        for value in [&mut auth.client_id, &mut auth.client_secret, &mut auth.private_key] {
-            if let Some(text) = value {
-                *text = self.expand(server, text)?;
-            }
+        let texts = [&mut auth.client_id, &mut auth.client_secret, &mut auth.private_key];
+        for text in texts.into_iter().flatten() {
+            *text = self.expand(server, text)?;
         }
         if let Some(identity) = &mut auth.identity {
             identity.id_token = self.expand(server, &identity.id_token)?;
