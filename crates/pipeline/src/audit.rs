@@ -69,6 +69,8 @@ pub enum Ended {
     Denied,
     /// Tried, and failed.
     Failed,
+    /// An action begins; how it ended is in a later line, or in none if the process died.
+    Started,
 }
 
 /// A line as it stands in the file.
@@ -128,6 +130,13 @@ impl Audit {
         let written = write_line(&mut tail, entry);
         tail.file.unlock().ok();
         written.map_err(|error| unusable(&self.path, &error))
+    }
+
+    /// Appends a line and returns when it is on disk: for what cannot be taken back once it is begun.
+    pub fn append_durably(&self, entry: Entry) -> Result<(), Refusal> {
+        self.append(entry)?;
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.file.sync_data().map_err(|error| unusable(&self.path, &error))
     }
 
     /// Writes the lines of commits whose process died before it could. Returns how many.

@@ -245,7 +245,7 @@ impl Road {
                     }
                 }
                 Plan::Act(action) => match self.approve_act(task, &call, &action, asker, story).await? {
-                    Approved::Yes => return self.carry_out_act(task, &call, action).await,
+                    Approved::Yes => return self.carry_out_act(task, &call, action, story).await,
                     Approved::OnlyShow => {
                         return Ok(Outcome::Shown { summary: action.summary, changes: Vec::new() });
                     }
@@ -413,8 +413,18 @@ impl Road {
         Ok(Outcome::Done { output: edit.output, changes: edit.changes, checkpoint: Some(id) })
     }
 
-    /// Step 8 for an action.
-    async fn carry_out_act(&self, task: &Task, call: &Call, action: Action) -> Result<Outcome, Refusal> {
+    /// Step 8 for an action. What it does outside cannot be undone, so the line that it starts is on disk first: a
+    /// process that dies in between leaves a `started` without an end, never an act without a line.
+    async fn carry_out_act(
+        &self,
+        task: &Task,
+        call: &Call,
+        action: Action,
+        story: &Story<'_>,
+    ) -> Result<Outcome, Refusal> {
+        let mut intent = story.entry(&Outcome::Answered(Output::default()));
+        intent.outcome = Ended::Started;
+        self.audit.append_durably(intent)?;
         if action.leaves == Leaves::Something {
             task.ledger.record_sent();
         }

@@ -560,3 +560,32 @@ fn a_commit_whose_audit_line_was_lost_gets_it_at_the_next_start() {
     assert_eq!(entries.len(), 1);
     assert_eq!((entries[0].tool.as_str(), entries[0].outcome), ("write", Ended::Done));
 }
+
+/// Says what the audit file holds at the moment when it fires.
+struct LooksAtTheAudit(std::path::PathBuf);
+impl Tool for LooksAtTheAudit {
+    const SPEC: Spec = Spec::new("looks", Group::Web, Effect::Acts);
+    type Input = Nothing;
+    async fn plan(&self, _: Nothing, _: &View<'_>) -> Result<Plan, Refusal> {
+        let path = self.0.clone();
+        let limit = Duration::from_secs(5);
+        Ok(Plan::Act(Action::new("look", "audit", Leaves::Nothing, limit, move || async move {
+            Ok(Output::new(std::fs::read_to_string(path).unwrap(), ()))
+        })))
+    }
+}
+
+#[test]
+fn the_line_that_an_act_starts_is_written_before_it_fires_and_its_end_after() {
+    let (rig, _) = rig();
+    rig.road.registry.add(LooksAtTheAudit(rig.folder.path().join("data/audit.jsonl")));
+    let outcome = rig.call("looks", json!({}), &Beforehand);
+    let then: Value = serde_json::from_str(outcome.output().unwrap().text.lines().last().unwrap()).unwrap();
+    assert_eq!((then["tool"].as_str(), then["outcome"].as_str()), (Some("looks"), Some("started")));
+    assert_eq!(then["approval"], "once by --yes");
+    assert_eq!((last(&rig).tool.as_str(), last(&rig).outcome), ("looks", Ended::Done));
+    rig.call("endless", json!({}), &Beforehand);
+    let entries = rig.road.audit.last(2).unwrap();
+    assert_eq!([entries[0].outcome, entries[1].outcome], [Ended::Started, Ended::Failed]);
+    assert!(rig.road.audit.verify().unwrap().problems.is_empty());
+}

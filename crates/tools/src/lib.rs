@@ -6,6 +6,9 @@
 pub mod agent;
 mod clock;
 pub mod edit;
+pub mod egress;
+pub mod foreign;
+pub mod mcp;
 pub mod obsidian;
 mod page;
 pub mod read;

@@ -1,8 +1,11 @@
 //! Every tool there is. Add a line here and nothing else.
 
+use std::sync::Arc;
+
 use pipeline::Registry;
 
-use crate::{agent, edit, obsidian as o, read, vault};
+use crate::foreign::Foreign;
+use crate::{agent, edit, mcp, obsidian as o, read, vault};
 
 /// A registry with all built-in tools.
 pub fn all() -> Registry {
@@ -11,6 +14,7 @@ pub fn all() -> Registry {
     add_vault(&registry);
     add_edit(&registry);
     add_agent(&registry);
+    add_foreign(&registry, &Arc::default());
     registry
 }
 
@@ -83,4 +87,20 @@ pub(crate) fn add_edit(registry: &Registry) {
 
 fn add_agent(registry: &Registry) {
     registry.add(agent::FindTool).add(agent::ReadResult);
+}
+
+/// Adds the tools for these foreign servers, in the place of those for none.
+pub fn add_foreign(registry: &Registry, foreign: &Arc<Foreign>) {
+    registry
+        .add(mcp::UseMcpTool(Arc::clone(foreign)))
+        .add(mcp::ReadMcpTool(Arc::clone(foreign)))
+        .add(mcp::ManageMcpServer(Arc::clone(foreign)))
+        .add(mcp::InvokeMcpServer(Arc::clone(foreign)));
+}
+
+/// Takes the tools for foreign servers away: they start programs, so they are not for a door where nobody asks.
+pub fn remove_foreign(registry: &Registry) {
+    for name in ["use_mcp_tool", "read_mcp_tool", "manage_mcp_server", "invoke_mcp_server"] {
+        registry.unregister(name);
+    }
 }

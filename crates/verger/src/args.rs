@@ -324,6 +324,13 @@ pub enum Command {
         after_help = "A client starts it itself, e.g. with this in its settings:\n  {\"mcpServers\": {\"vault\": {\"command\": \"verger\", \"args\": [\"mcp\", \"--vault\", \"/path/to/vault\"]}}}\nOr you start it for several clients: verger mcp --http\nThe variables that it reads are in docs/guide/mcp-http.md."
     )]
     Mcp(McpOptions),
+    /// For those who work on Verger.
+    #[command(hide = true)]
+    Dev {
+        /// What to do.
+        #[command(subcommand)]
+        what: Dev,
+    },
     /// Print a page of the documentation.
     Docs {
         /// Which page.
@@ -347,6 +354,9 @@ pub enum Command {
 /// How the vault is served to an AI client.
 #[derive(Debug, Clone, Default, Args)]
 pub struct McpOptions {
+    /// Other MCP servers, whose tools Verger may call.
+    #[command(subcommand)]
+    pub what: Option<McpServers>,
     /// Which names the tools have.
     #[arg(long, value_enum, default_value_t)]
     pub surface: Surface,
@@ -372,6 +382,59 @@ pub struct McpOptions {
     /// Offer what the public conformance suites call, too.
     #[arg(long, hide = true)]
     pub conformance_fixtures: bool,
+}
+
+/// What can be done with other MCP servers.
+#[derive(Debug, Clone, Subcommand)]
+pub enum McpServers {
+    /// List the MCP servers whose tools Verger may call.
+    List,
+    /// Start one and see whether it works.
+    Test {
+        /// Its name.
+        name: String,
+    },
+    /// List the tools of one, or show one tool.
+    Tools {
+        /// The server's name.
+        name: String,
+        /// The tool's name.
+        tool: Option<String>,
+    },
+    /// Look at a server of the vault's .mcp.json, and allow that it is started.
+    Trust {
+        /// Its name.
+        name: String,
+        /// Do not ask.
+        #[arg(long, short = 'y')]
+        yes: bool,
+    },
+    /// Log in at a server that wants it.
+    Login {
+        /// Its name.
+        name: String,
+    },
+    /// Forget the login at a server.
+    Logout {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// What can be done by those who work on Verger.
+#[derive(Debug, Clone, Subcommand)]
+pub enum Dev {
+    /// Play the client for one scenario of the public conformance suite.
+    ConformanceClient {
+        /// The address of the scenario's server.
+        url: String,
+    },
+    /// Become another program that ends with its parent.
+    BecomeServer {
+        /// The program and its arguments.
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<std::ffi::OsString>,
+    },
 }
 
 /// What can be done with checkpoints.

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod check;
+pub mod dev;
 pub mod find;
 pub mod help;
 pub mod history;
@@ -10,6 +11,7 @@ pub mod query;
 pub mod query_base;
 pub mod rank;
 pub mod read;
+pub mod servers;
 pub mod tool;
 pub mod undo;
 pub mod write;

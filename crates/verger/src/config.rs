@@ -26,7 +26,7 @@ pub struct Key {
 }
 
 /// Every key there is.
-pub const KEYS: [Key; 6] = [
+pub const KEYS: [Key; 7] = [
     Key {
         name: "vault",
         kind: "path",
@@ -63,6 +63,12 @@ pub const KEYS: [Key; 6] = [
         default: "1073741824",
         meaning: "Beyond this many bytes the oldest checkpoints are dropped.",
     },
+    Key {
+        name: "mcp.servers",
+        kind: "table of servers",
+        default: "{}",
+        meaning: "Other MCP servers whose tools may be called, each under its name: `command`, `args`, `env`, `cwd` (a program) or `url`, `type` (`http` or `sse`), `headers`; and `tools` (only these), `timeout` (seconds, 60), `enabled`, `auth`. Write keys as `${VARIABLE}`.",
+    },
 ];
 
 /// Environment variables that matter, and what they do.
@@ -86,6 +92,8 @@ pub struct Config {
     pub limits: Limits,
     /// How long checkpoints are kept.
     pub retention: Retention,
+    /// Other MCP servers.
+    pub servers: Vec<tools::foreign::Server>,
 }
 
 impl Config {
@@ -128,6 +136,7 @@ impl Config {
             "checkpoints.keep_bytes" => {
                 self.retention.bytes = u64::try_from(whole(name, value)?).unwrap_or_default();
             }
+            "mcp.servers" => self.servers = servers(name, value)?,
             unknown => return Err(unknown_key(unknown)),
         }
         Ok(())
@@ -252,6 +261,19 @@ fn paths(name: &str, value: &Value) -> Result<Option<std::collections::BTreeSet<
     Ok(Some(paths))
 }
 
+fn servers(name: &str, value: &Value) -> Result<Vec<tools::foreign::Server>, Problem> {
+    use tools::foreign::{Origin, Server};
+    let table = value.as_table().ok_or_else(|| wrong(name, "a table of servers"))?;
+    let read = |(server, entry): (&String, &Value)| {
+        let entry = serde_json::to_value(entry).unwrap_or_default();
+        Server::parse(server, &entry, Origin::Config).map_err(|trouble| Problem {
+            message: trouble.to_string(),
+            hint: "`verger docs config` explains `mcp.servers`".to_owned(),
+        })
+    };
+    table.iter().map(read).collect()
+}
+
 fn wrong(name: &str, expected: &str) -> Problem {
     Problem {
         message: format!("`{name}` must be {expected}"),
@@ -306,6 +328,8 @@ mod tests {
         check("[limits]\nread_only = \"yes\"", "must be true or false", "docs config");
         check("[limits]\nread = [\"../x\"]", "no path inside the vault", "");
         check("[checkpoints]\nkeep_days = -1", "whole number", "");
+        check("[mcp.servers.x]\nurl = \"http://x\"\nurll = 1", "no field `urll`", "docs config");
+        check("[mcp.servers.x]\n", "either `command`", "docs config");
         check("vault = ", "not valid TOML", "mend");
     }
 
@@ -316,6 +340,7 @@ mod tests {
                 "path" => "\"/v\"",
                 "list of paths" => "[\"Notes\"]",
                 "true or false" => "true",
+                "table of servers" => "{ x = { command = \"y\" } }",
                 _ => "7",
             };
             let config = Config::parse(&format!("{} = {value}", key.name)).unwrap();

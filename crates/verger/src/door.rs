@@ -2,12 +2,15 @@
 //!
 //! Every command that reads or writes notes goes through [`Door::call`]. Deliberately not here: what commands print.
 
+use std::sync::Arc;
+
 use pipeline::approve::Beforehand;
 use pipeline::audit::Audit;
 use pipeline::grants::Grants;
 use pipeline::run::OutcomeJson;
 use pipeline::{Asker, Call, Nobody, Outcome, Output, Refusal, Registry, Road, Task, World};
 use serde_json::Value;
+use tools::foreign::Foreign;
 use vault::catalog::Lookup;
 use vault::files::Kind;
 use vault::policy::Scope;
@@ -17,6 +20,7 @@ use crate::args::{Global, Writing};
 use crate::asker::AtTerminal;
 use crate::config::Config;
 use crate::failure::{Exit, Failure};
+use crate::foreign;
 use crate::paper::{self, Role};
 use crate::place::{self, Place};
 use crate::terminal::Terminal;
@@ -28,8 +32,12 @@ pub struct Door<'t> {
     pub terminal: &'t Terminal,
     /// What `config.toml` says.
     pub config: Config,
+    /// Where the vault and its data lie.
+    pub place: Place,
     /// The road.
     pub road: Road,
+    /// Other MCP servers.
+    pub foreign: Arc<Foreign>,
     id: String,
     runtime: tokio::runtime::Runtime,
 }
@@ -39,7 +47,10 @@ impl<'t> Door<'t> {
     pub fn open(global: &Global, terminal: &'t Terminal) -> Result<Door<'t>, Failure> {
         let config = Config::load(&place::config_folder()?)?;
         let place = place::find(global.vault.as_deref(), &config)?;
-        let road = build_road(&place)?;
+        let foreign = foreign::open(&config, &place, None)?;
+        let registry = tools::table::all();
+        tools::table::add_foreign(&registry, &foreign);
+        let road = build_road_with(&place, registry)?;
         let ended = road.vault().recovered();
         if !ended.is_empty() {
             let ids: Vec<&str> = ended.iter().map(|(id, _)| id.as_str()).collect();
@@ -50,7 +61,7 @@ impl<'t> Door<'t> {
         }
         let id = format!("cli-{}", RealWorld.id()?);
         let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(|error| {
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
                 Failure::new(
                     Exit::Failed,
                     "internal",
@@ -58,7 +69,7 @@ impl<'t> Door<'t> {
                     "free some memory and try again",
                 )
             })?;
-        Ok(Door { terminal, config, road, id, runtime })
+        Ok(Door { terminal, config, place, road, foreign, id, runtime })
     }
 
     /// Makes a call. A person asked for the tool by its name, so a deferred one is active at once.
@@ -89,6 +100,11 @@ impl<'t> Door<'t> {
             }
             outcome => outcome,
         }
+    }
+
+    /// Waits for something that takes no tool: a login, the farewell of servers.
+    pub fn wait<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
     }
 
     /// Makes a call that only reads, and returns its answer.
@@ -212,11 +228,6 @@ impl<'t> Door<'t> {
 /// A path as somebody typed it.
 pub fn parse(text: &str) -> Result<VaultPath, Failure> {
     Ok(VaultPath::parse(text).map_err(|error| vault::Error::Path { text: text.to_owned(), error })?)
-}
-
-/// The road over a vault, with every tool there is.
-pub fn build_road(place: &Place) -> Result<Road, Failure> {
-    build_road_with(place, tools::table::all())
 }
 
 /// The road over a vault, with these tools.

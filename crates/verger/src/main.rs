@@ -9,6 +9,7 @@ mod config;
 mod doctor;
 mod door;
 mod failure;
+mod foreign;
 mod mcp;
 mod paper;
 mod place;
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use args::{Cli, Command};
+use args::{Cli, Command, McpOptions};
 use door::Door;
 use failure::Failure;
 use terminal::Terminal;
@@ -40,7 +41,7 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
     use command::{
-        audit, check, find, help, history, init, query, query_base, rank, read, tool, undo, write,
+        audit, check, dev, find, help, history, init, query, query_base, rank, read, servers, tool, undo, write,
     };
     let open = || Door::open(&cli.global, terminal);
     match cli.command {
@@ -87,6 +88,8 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Check { read_data, repair } => check::check(&open()?, read_data, repair),
         Command::Tool { name, input, writing } => tool::tool(&open()?, &name, &input, writing),
         Command::Tools => tool::list(terminal),
+        Command::Mcp(McpOptions { what: Some(what), .. }) => servers::servers(&open()?, what),
+        Command::Dev { what } => dev::dev(what),
         Command::Mcp(options) => mcp::serve(&cli.global, &options, terminal),
         Command::Docs { page } => tool::docs(terminal, page),
         Command::Completions { shell } => help::completions(terminal, shell),

@@ -30,6 +30,7 @@ use crate::args::{Global, McpOptions};
 use crate::config::Config;
 use crate::door;
 use crate::failure::{Exit, Failure};
+use crate::foreign;
 use crate::place;
 use crate::terminal::Terminal;
 use crate::world::RealWorld;
@@ -83,6 +84,7 @@ fn open(global: &Global, options: &McpOptions, terminal: &Terminal) -> Result<Co
     config.limits.read_only |= options.read_only;
     let place = place::find(global.vault.as_deref(), &config)?;
     let registry = surface::registry(options.surface);
+    foreign::offer(&registry, &config, &place, options)?;
     registry.register(Arc::new(resource::ReadResource::default()))?;
     let road = door::build_road_with(&place, registry)?;
     for (id, _) in road.vault().recovered() {

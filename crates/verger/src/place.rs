@@ -256,6 +256,19 @@ pub fn secret(file: &Path, fresh: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
+/// The text of a small file that may be missing; anything else in its place is as good as missing.
+#[expect(clippy::disallowed_methods, reason = "the vault's .mcp.json, which names programs and is no note")]
+pub fn read_small(path: &Path) -> Option<String> {
+    use std::io::Read;
+    const LARGEST: u64 = 1024 * 1024;
+    if !std::fs::symlink_metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    let read = File::open(path).ok()?.take(LARGEST + 1).read_to_string(&mut text).ok()?;
+    (read as u64 <= LARGEST).then_some(text)
+}
+
 /// The keyboard of the person, when stdin carries data.
 #[expect(clippy::disallowed_methods, reason = "the terminal itself")]
 pub fn keyboard() -> Option<File> {

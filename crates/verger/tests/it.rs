@@ -36,6 +36,8 @@ mod paths;
 mod reading;
 #[path = "it/rig.rs"]
 mod rig;
+#[path = "it/servers.rs"]
+mod servers;
 #[path = "it/setup.rs"]
 mod setup;
 #[path = "it/soak.rs"]
