@@ -1,12 +1,18 @@
 //! Finding notes by words and by meaning: the text index and the vectors of one vault, opened when first asked for.
 //!
 //! `Vault` holds one and tells it what changed; views ask it. Both parts are caches in the data folder: what is missing or
-//! damaged there is built anew from the notes, and said so ([`Finder::take_notices`]). Deliberately not here: what may be
-//! seen (every question takes a [`Visible`]).
+//! damaged there is built anew from the notes, and said so ([`Finder::take_notices`]). A slow model embeds behind the
+//! scenes ([`background`]); an answer says how far it has come, and when it is away the words are searched alone.
+//! Deliberately not here: what may be seen (every question takes a [`Visible`]).
+
+mod background;
+mod shown;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::catalog::Visible;
 use crate::disk::Disk;
@@ -15,11 +21,18 @@ use crate::files::Files;
 use crate::index::{Event, RankedQuery, Snippet, TextIndex};
 use crate::meaning::fuse::{WEIGHT, fuse};
 use crate::meaning::table::Table;
-use crate::meaning::{EmbedError, Filters, Meaning};
+use crate::meaning::vectors::Query;
+use crate::meaning::{Coverage, EmbedError, Embedder, Filters, Meaning, Pace, Step};
 use crate::path::{VaultFolder, VaultPath};
+use crate::policy::Limits;
+use background::Bell;
+use shown::Shown;
 
 /// What is told about a long piece of work: what it is, how far, of how much.
 pub type OnProgress = Box<dyn Fn(&str, usize, usize) + Send + Sync>;
+
+/// Opens an embedding model when it is first needed.
+pub type OpenEmbedder = Box<dyn Fn() -> Result<Arc<dyn Embedder>, EmbedError> + Send + Sync>;
 
 /// The ways to find notes.
 #[derive(
@@ -77,6 +90,42 @@ pub struct NotesFound {
     pub with_words: Option<usize>,
     /// Words that nobody wrote, with those that were looked for instead.
     pub corrected: Vec<(String, Vec<String>)>,
+    /// How much of the vault has vectors, while that is not all of it.
+    pub coverage: Option<Coverage>,
+    /// Why meaning did not count, or is not getting on.
+    pub trouble: Option<String>,
+}
+
+impl NotesFound {
+    /// What an answer must say about the search by meaning, if it is not as it should be.
+    pub fn caution(&self) -> Option<String> {
+        let part = self.coverage.map(|Coverage { embedded, total }| {
+            format!(
+                "{embedded} of {total} pieces embedded so far; notes that are not are found by their words"
+            )
+        });
+        match (part, &self.trouble) {
+            (None, None) => None,
+            (Some(part), None) => Some(part),
+            (Some(part), Some(why)) => Some(format!("{part} ({why})")),
+            (None, Some(why)) => Some(format!("searched by words alone: {why}")),
+        }
+    }
+}
+
+/// What [`Finder::embed_all`] did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Embedding {
+    /// Chunks that were embedded.
+    pub embedded: usize,
+    /// Chunks with a vector, of all.
+    pub coverage: Coverage,
+    /// The model's name.
+    pub model: String,
+    /// Why it ended before all was done.
+    pub stopped: Option<String>,
+    /// Notes that the model refused, and why.
+    pub problems: Vec<(VaultPath, String)>,
 }
 
 /// The index and the vectors of one vault.
@@ -86,12 +135,25 @@ pub struct Finder {
     text: OnceLock<TextIndex>,
     meaning: OnceLock<Meaning>,
     opening: Mutex<()>,
+    opening_meaning: Mutex<()>,
+    /// When opening the model failed last, and how.
+    failed: Mutex<Option<(Instant, EmbedError)>>,
+    model: OnceLock<(OpenEmbedder, Limits)>,
+    staying: AtomicBool,
+    caught_up: AtomicBool,
+    bell: Arc<Bell>,
     notices: Mutex<Vec<String>>,
     progress: OnceLock<OnProgress>,
 }
 
 /// So many candidates of each list are joined: enough that a note in the middle of both can come to the top.
 const CANDIDATES: usize = 200;
+/// A program that does not stay embeds so many chunks before it answers; more are for `embed`.
+const FEW: usize = 32;
+/// A model that could not be opened is not tried again before this.
+const TRY_AGAIN: Duration = Duration::from_secs(20);
+/// How often in a row a person who watches waits for a model that asks for patience.
+const WAITS: usize = 10;
 
 impl Finder {
     pub(crate) fn new(disk: Arc<Disk>, data: &Path) -> Finder {
@@ -101,8 +163,26 @@ impl Finder {
             text: OnceLock::new(),
             meaning: OnceLock::new(),
             opening: Mutex::default(),
+            opening_meaning: Mutex::default(),
+            failed: Mutex::default(),
+            model: OnceLock::new(),
+            staying: AtomicBool::new(false),
+            caught_up: AtomicBool::new(false),
+            bell: Arc::default(),
             notices: Mutex::default(),
             progress: OnceLock::new(),
+        }
+    }
+
+    /// Another model than the built-in one. Notes outside the limits are not shown to it. The first one stays.
+    pub fn use_embedder(&self, open: OpenEmbedder, limits: Limits) {
+        self.model.set((open, limits)).ok();
+    }
+
+    /// This program stays: a slow model embeds in the background from now on.
+    pub(crate) fn stay(self: &Arc<Self>) {
+        if self.model.get().is_some() && !self.staying.swap(true, Ordering::SeqCst) {
+            background::start(self);
         }
     }
 
@@ -143,16 +223,85 @@ impl Finder {
         if let Some(meaning) = self.meaning.get() {
             return Ok(meaning);
         }
-        let _one = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = self.opening_meaning.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(meaning) = self.meaning.get() {
             return Ok(meaning);
         }
-        let table = Table::built_in().map_err(embedding)?;
-        let tell = |at: crate::meaning::Progress| self.tell("reading for meaning", at.done, at.total);
-        let (meaning, report) =
-            Meaning::open_or_build(self.files(), &self.folder.join("meaning"), table, &tell)?;
-        report.notice.into_iter().for_each(|notice| self.notice(notice));
+        let model = self.open_model().map_err(embedding)?;
+        let limits = self.model.get().map(|(_, limits)| limits.clone()).unwrap_or_default();
+        let files = Arc::new(Shown::new(Arc::clone(&self.disk), limits));
+        let slow = model.pace() == Pace::Slow;
+        let meaning = Meaning::open(files, &self.folder.join("meaning"), model)?;
+        if !(slow && self.staying.load(Ordering::SeqCst)) {
+            self.catch_up_once(&meaning)?;
+        }
+        if slow && !self.staying.load(Ordering::SeqCst) && meaning.missing() <= FEW {
+            while let Step::Embedded(_) = meaning.embed_next() {}
+            meaning.save_rest()?;
+        }
         Ok(self.meaning.get_or_init(|| meaning))
+    }
+
+    /// Embeds all that waits, while a person watches.
+    pub fn embed_all(&self) -> Result<Embedding> {
+        let meaning = self.meaning()?;
+        let Some(_working) = meaning.try_to_work()? else {
+            return Err(Error::Edit {
+                reason: "embedding_elsewhere",
+                message: "another process embeds this vault just now".to_owned(),
+                hint: "let it finish, or stop it; what it has done is saved in steps".to_owned(),
+                candidates: Vec::new(),
+            });
+        };
+        meaning.adopt()?;
+        let (mut embedded, mut waits) = (0, 0);
+        let stopped = loop {
+            match meaning.embed_next() {
+                Step::Idle => break None,
+                Step::Embedded(count) => {
+                    (embedded, waits) = (embedded + count, 0);
+                    self.tell("embedding", embedded, embedded + meaning.missing());
+                    meaning.save_if_due()?;
+                }
+                Step::Stopped(error) => match background::patience(&error).filter(|_| waits < WAITS) {
+                    Some(patience) => {
+                        meaning.save_rest()?;
+                        waits += 1;
+                        std::thread::sleep(patience);
+                    }
+                    None => break Some(error.to_string()),
+                },
+            }
+        };
+        meaning.save_rest()?;
+        let (coverage, problems) = (meaning.coverage(Visible::all()), meaning.problems(Visible::all()));
+        Ok(Embedding { embedded, coverage, model: meaning.embedder().name().to_owned(), stopped, problems })
+    }
+
+    /// Compares the vectors with the files, unless that has been done.
+    fn catch_up_once(&self, meaning: &Meaning) -> Result<()> {
+        if self.caught_up.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let tell = |at: crate::meaning::Progress| self.tell("reading for meaning", at.done, at.total);
+        let report = meaning.catch_up(&tell)?;
+        report.notice.into_iter().for_each(|notice| self.notice(notice));
+        self.caught_up.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// A model that is away may take long to say so; it is not asked again at once.
+    fn open_model(&self) -> Result<Arc<dyn Embedder>, EmbedError> {
+        let Some((open, _)) = self.model.get() else { return Ok(Table::built_in()?) };
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((when, error)) = &*failed
+            && when.elapsed() < TRY_AGAIN
+        {
+            return Err(error.clone());
+        }
+        let opened = open();
+        *failed = opened.as_ref().err().map(|error| (Instant::now(), error.clone()));
+        opened
     }
 
     /// Looks again at these paths, in whatever is open.
@@ -167,6 +316,7 @@ impl Finder {
         {
             self.notice(format!("the vectors could not be brought up to date: {error}"));
         }
+        self.bell.ring();
     }
 
     /// Compares everything that is open with the disk.
@@ -177,6 +327,7 @@ impl Finder {
         if let Some(meaning) = self.meaning.get() {
             meaning.catch_up(&|_| {})?;
         }
+        self.bell.ring();
         Ok(())
     }
 
@@ -184,7 +335,7 @@ impl Finder {
     pub fn find(&self, query: &FindQuery, visible: Visible<'_>, now_ns: i64) -> Result<NotesFound> {
         match query.how {
             How::Ranked => self.ranked(query, query.limit, visible, now_ns),
-            How::Meaning => self.by_meaning(query, visible),
+            How::Meaning => self.by_meaning(query, visible, now_ns),
             How::Hybrid => self.hybrid(query, visible, now_ns),
         }
     }
@@ -208,14 +359,29 @@ impl Finder {
             snippets: hit.snippets,
             excerpt: None,
         });
-        Ok(NotesFound { notes: notes.collect(), with_words: Some(ranked.total), corrected: ranked.corrected })
+        Ok(NotesFound {
+            notes: notes.collect(),
+            with_words: Some(ranked.total),
+            corrected: ranked.corrected,
+            ..NotesFound::default()
+        })
     }
 
-    fn by_meaning(&self, query: &FindQuery, visible: Visible<'_>) -> Result<NotesFound> {
-        let hits = self
-            .meaning()?
-            .search(&query.text, &filters(query), query.limit * 2, visible)
-            .map_err(embedding)?;
+    /// What the question means, if there is a model that can say so.
+    fn understood(&self, text: &str) -> Result<(&Meaning, Query)> {
+        let meaning = self.meaning()?;
+        Ok((meaning, meaning.question(text).map_err(embedding)?))
+    }
+
+    fn by_meaning(&self, query: &FindQuery, visible: Visible<'_>, now_ns: i64) -> Result<NotesFound> {
+        let (meaning, question) = match self.understood(&query.text) {
+            Ok(understood) => understood,
+            Err(error) => {
+                let ranked = self.ranked(query, query.limit, visible, now_ns)?;
+                return Ok(NotesFound { trouble: Some(error.to_string()), ..ranked });
+            }
+        };
+        let hits = meaning.search_for(&question, &filters(query), query.limit * 2, visible);
         let mut notes: Vec<NoteFound> = Vec::new();
         for hit in hits {
             if notes.len() < query.limit && notes.iter().all(|note| note.path != hit.path) {
@@ -230,7 +396,7 @@ impl Finder {
                 });
             }
         }
-        Ok(NotesFound { notes, with_words: None, corrected: Vec::new() })
+        Ok(self.state(meaning, visible, NotesFound { notes, ..NotesFound::default() }))
     }
 
     /// The ranked list and the vectors, joined by weight: meaning never replaces the words.
@@ -239,13 +405,20 @@ impl Finder {
         let list: Vec<(VaultPath, f32)> =
             ranked.notes.iter().map(|note| (note.path.clone(), note.score)).collect();
         let also: Vec<VaultPath> = list.iter().map(|(path, _)| path.clone()).collect();
-        let meaning = self.meaning()?;
+        let (meaning, question) = match self.understood(&query.text) {
+            Ok(understood) => understood,
+            Err(error) => {
+                let mut ranked = ranked;
+                ranked.notes.truncate(query.limit);
+                return Ok(NotesFound { trouble: Some(error.to_string()), ..ranked });
+            }
+        };
         let filters = filters(query);
-        let scores = meaning.scores(&query.text, &filters, CANDIDATES, &also, visible).map_err(embedding)?;
+        let scores = meaning.scores_for(&question, &filters, CANDIDATES, &also, visible);
         let mut by_words: BTreeMap<VaultPath, NoteFound> =
             ranked.notes.into_iter().map(|note| (note.path.clone(), note)).collect();
         let mut excerpts: BTreeMap<VaultPath, (Vec<String>, String)> = BTreeMap::new();
-        for hit in meaning.search(&query.text, &filters, CANDIDATES, visible).map_err(embedding)? {
+        for hit in meaning.search_for(&question, &filters, CANDIDATES, visible) {
             excerpts.entry(hit.path).or_insert((hit.heading, hit.excerpt));
         }
         let best = fuse(&list, &scores, WEIGHT).into_iter().take(query.limit);
@@ -256,7 +429,25 @@ impl Finder {
                 .map_or_else(|| (path.stem().to_owned(), Vec::new()), |note| (note.title, note.snippets));
             NoteFound { path, title, score, snippets, excerpt }
         });
-        Ok(NotesFound { notes: notes.collect(), with_words: ranked.with_words, corrected: ranked.corrected })
+        let found = NotesFound {
+            notes: notes.collect(),
+            with_words: ranked.with_words,
+            corrected: ranked.corrected,
+            ..NotesFound::default()
+        };
+        Ok(self.state(meaning, visible, found))
+    }
+
+    /// The answer with what must be said about the vectors behind it.
+    fn state(&self, meaning: &Meaning, visible: Visible<'_>, found: NotesFound) -> NotesFound {
+        let coverage = meaning.coverage(visible);
+        if !self.caught_up.load(Ordering::SeqCst) {
+            let counting = "the notes are still being counted for the embedding model".to_owned();
+            return NotesFound { coverage: Some(coverage), trouble: Some(counting), ..found };
+        }
+        let unfinished = coverage.embedded < coverage.total;
+        let trouble = if unfinished { meaning.trouble() } else { None };
+        NotesFound { coverage: unfinished.then_some(coverage), trouble, ..found }
     }
 
     /// The notes that a date or a list leaves, for the ranked list, which knows neither.
@@ -288,6 +479,12 @@ impl Finder {
     }
 }
 
+impl Drop for Finder {
+    fn drop(&mut self) {
+        self.bell.stop();
+    }
+}
+
 fn filters(query: &FindQuery) -> Filters {
     Filters {
         folders: query.folder.iter().cloned().collect(),
@@ -316,3 +513,6 @@ fn embedding(error: EmbedError) -> Error {
         candidates: Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests;

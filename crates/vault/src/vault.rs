@@ -57,26 +57,7 @@ impl Vault {
 
     /// The vault's own rules: what its ignore and protect files say now.
     pub fn rules(&self) -> Result<Rules> {
-        let read = |names: [&'static str; 3]| -> Result<Vec<(&'static str, String)>> {
-            names
-                .into_iter()
-                .filter_map(|name| self.rule_file(name).transpose().map(|text| text.map(|text| (name, text))))
-                .collect()
-        };
-        Rules::parse(&read(IGNORE_FILES)?, &read(PROTECT_FILES)?)
-    }
-
-    /// A rule file that is there but cannot be read refuses everything: the rules are unknown, not absent.
-    fn rule_file(&self, name: &str) -> Result<Option<String>> {
-        let path = VaultPath::parse(name).map_err(|error| Error::Path { text: name.to_owned(), error })?;
-        match self.disk.read_up_to(&path, LARGEST_RULES) {
-            Ok((bytes, _)) => match String::from_utf8(bytes) {
-                Ok(text) => Ok(Some(text)),
-                Err(_) => Err(unreadable_rules(name, "it is not text")),
-            },
-            Err(Error::Missing { .. } | Error::NotAFolder { .. }) => Ok(None),
-            Err(error) => Err(unreadable_rules(name, &error.to_string())),
-        }
+        read_rules(&self.disk)
     }
 
     /// What somebody with this scope sees.
@@ -137,7 +118,9 @@ impl Vault {
         let watcher = Watcher::start(self.disk.root(), Arc::clone(self.catalog()?), report)?;
         self.watcher.set(watcher).ok();
         self.catalog()?.refresh_all()?;
-        self.finder.refresh_all()
+        self.finder.refresh_all()?;
+        self.finder.stay();
+        Ok(())
     }
 
     /// The audit entries that commits carry, oldest first, of those that took effect.
@@ -184,6 +167,30 @@ impl Vault {
 
     pub(crate) fn disk(&self) -> &Disk {
         &self.disk
+    }
+}
+
+/// The vault's own rules, as its files say now.
+pub(crate) fn read_rules(disk: &Disk) -> Result<Rules> {
+    let read = |names: [&'static str; 3]| -> Result<Vec<(&'static str, String)>> {
+        names
+            .into_iter()
+            .filter_map(|name| rule_file(disk, name).transpose().map(|text| text.map(|text| (name, text))))
+            .collect()
+    };
+    Rules::parse(&read(IGNORE_FILES)?, &read(PROTECT_FILES)?)
+}
+
+/// A rule file that is there but cannot be read refuses everything: the rules are unknown, not absent.
+fn rule_file(disk: &Disk, name: &str) -> Result<Option<String>> {
+    let path = VaultPath::parse(name).map_err(|error| Error::Path { text: name.to_owned(), error })?;
+    match disk.read_up_to(&path, LARGEST_RULES) {
+        Ok((bytes, _)) => match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(_) => Err(unreadable_rules(name, "it is not text")),
+        },
+        Err(Error::Missing { .. } | Error::NotAFolder { .. }) => Ok(None),
+        Err(error) => Err(unreadable_rules(name, &error.to_string())),
     }
 }
 

@@ -76,8 +76,10 @@ pub struct Facts {
 pub struct NoteRows {
     /// Where it lies.
     pub path: VaultPath,
-    /// The version that was embedded.
+    /// The version that was looked at.
     pub stat: Stat,
+    /// How many of its chunks wait for their vector.
+    pub missing: u32,
     first: u32,
     count: u32,
     /// How long the sum of its vectors is; comparing whole notes needs it.
@@ -114,6 +116,8 @@ pub struct Vectors {
     order: Vec<u32>,
     /// Rows that no note has any more.
     dead: usize,
+    /// Chunks of all notes that wait for their vector.
+    missing: usize,
 }
 
 /// A vector to compare with.
@@ -176,6 +180,11 @@ impl Vectors {
         self.facts.len() - self.dead
     }
 
+    /// How many chunks wait for their vector.
+    pub fn missing(&self) -> usize {
+        self.missing
+    }
+
     /// Bytes held in memory for the vectors and what is known of their chunks, paths left out.
     pub fn bytes(&self) -> usize {
         self.numbers.capacity()
@@ -234,9 +243,11 @@ impl Vectors {
         Some(Row { hash, start, length, scale, numbers: self.numbers(row).into() })
     }
 
-    /// Puts a note in, in place of what was known of it. Rows of another width are left out.
-    pub fn put(&mut self, path: VaultPath, stat: Stat, rows: &[Row]) {
+    /// Puts a note in, in place of what was known of it; `missing` of its chunks have no vector yet. Rows of another
+    /// width are left out.
+    pub fn put(&mut self, path: VaultPath, stat: Stat, rows: &[Row], missing: usize) {
         self.remove(&path);
+        self.missing += missing;
         let first = self.facts.len() as u32;
         let mut sum = vec![0.0_f32; self.width];
         for row in rows.iter().filter(|row| row.numbers.len() == self.width) {
@@ -248,7 +259,7 @@ impl Vectors {
         let length = sum.iter().map(|number| number * number).sum::<f32>().sqrt();
         let count = self.facts.len() as u32 - first;
         let place = self.place(&path).unwrap_or_else(|place| place);
-        let note = Some(NoteRows { path, stat, first, count, length });
+        let note = Some(NoteRows { path, stat, missing: narrow(missing), first, count, length });
         let number = match self.free.pop() {
             Some(number) => {
                 self.notes[number as usize] = note;
@@ -268,6 +279,7 @@ impl Vectors {
         let number = self.order.remove(place);
         if let Some(note) = self.notes[number as usize].take() {
             self.dead += note.rows().len();
+            self.missing -= (note.missing as usize).min(self.missing);
         }
         self.free.push(number);
         if self.dead > 1_000 + self.facts.len() / 4 {
@@ -466,7 +478,7 @@ mod tests {
         let mut vectors = Vectors::new(WIDTH);
         for note in 0..notes {
             let rows: Vec<Row> = (0..rows).map(|at| row(note * rows + at)).collect();
-            vectors.put(path(note), Stat::default(), &rows);
+            vectors.put(path(note), Stat::default(), &rows, 0);
         }
         vectors
     }
@@ -529,7 +541,7 @@ mod tests {
         }
         assert!(!vectors.remove(&path(0)));
         for note in 0..1_000 {
-            vectors.put(path(note), Stat::default(), &[row(note)]);
+            vectors.put(path(note), Stat::default(), &[row(note)], 0);
         }
         assert_eq!((vectors.notes(), vectors.rows()), (1_500, 2_000));
         assert!(vectors.facts.len() < 2_000 + 1_000 + 2_000 / 2, "gaps are closed");
@@ -552,7 +564,7 @@ mod tests {
     #[test]
     fn rows_of_another_width_are_left_out() {
         let mut vectors = Vectors::new(7);
-        vectors.put(path(1), Stat::default(), &[row(1)]);
+        vectors.put(path(1), Stat::default(), &[row(1)], 0);
         assert_eq!((vectors.notes(), vectors.rows()), (1, 0));
     }
 }
