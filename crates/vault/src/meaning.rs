@@ -7,6 +7,7 @@
 //! vectors. Deliberately not here: the ranked list, links, networks, the clock.
 
 pub mod chunks;
+mod dot;
 pub mod embedder;
 pub mod filters;
 pub mod fuse;

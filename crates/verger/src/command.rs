@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod check;
+pub mod embed;
 pub mod find;
 pub mod help;
 pub mod history;

@@ -11,6 +11,7 @@ use toml::{Table, Value};
 use vault::policy::Limits;
 use vault::store::gc::Retention;
 
+use crate::embedding::Settings;
 use crate::failure::{Exit, Failure};
 
 /// A key of `config.toml`.
@@ -26,7 +27,7 @@ pub struct Key {
 }
 
 /// Every key there is.
-pub const KEYS: [Key; 6] = [
+pub const KEYS: [Key; 14] = [
     Key {
         name: "vault",
         kind: "path",
@@ -63,6 +64,54 @@ pub const KEYS: [Key; 6] = [
         default: "1073741824",
         meaning: "Beyond this many bytes the oldest checkpoints are dropped.",
     },
+    Key {
+        name: "embedding.model",
+        kind: "kind of model",
+        default: "built-in",
+        meaning: "What turns text into vectors for the search by meaning: `built-in`, `folder`, `ollama` or `openai`. With the last two the text of your notes is sent to the service. See `docs/guide/meaning.md`.",
+    },
+    Key {
+        name: "embedding.folder",
+        kind: "path",
+        default: "none",
+        meaning: "With `folder`: the model's folder. `~/` is your home folder.",
+    },
+    Key {
+        name: "embedding.name",
+        kind: "text",
+        default: "none",
+        meaning: "With `ollama` and `openai`: the model's name there.",
+    },
+    Key {
+        name: "embedding.url",
+        kind: "text",
+        default: "that of Ollama or OpenAI",
+        meaning: "With `ollama` and `openai`: the service's address. Plain http:// only to this machine.",
+    },
+    Key {
+        name: "embedding.key_env",
+        kind: "text",
+        default: "`OPENAI_API_KEY` if there is no `url`",
+        meaning: "With `openai`: the environment variable that holds the key. The key itself is never written down.",
+    },
+    Key {
+        name: "embedding.dimensions",
+        kind: "whole number",
+        default: "the model's",
+        meaning: "With `openai`: ask for shorter vectors.",
+    },
+    Key {
+        name: "embedding.query_prefix",
+        kind: "text",
+        default: "nothing",
+        meaning: "With `ollama` and `openai`: put in front of every question, for models that want it.",
+    },
+    Key {
+        name: "embedding.text_prefix",
+        kind: "text",
+        default: "nothing",
+        meaning: "With `ollama` and `openai`: put in front of every piece of a note.",
+    },
 ];
 
 /// Environment variables that matter, and what they do.
@@ -86,6 +135,8 @@ pub struct Config {
     pub limits: Limits,
     /// How long checkpoints are kept.
     pub retention: Retention,
+    /// What turns text into vectors.
+    pub embedding: Settings,
 }
 
 impl Config {
@@ -94,7 +145,9 @@ impl Config {
         let file = folder.join("config.toml");
         let config = match read(&file)? {
             Some(text) => {
-                Config::parse(&text).map_err(|problem| bad(&file, &problem.message, &problem.hint))?
+                let checked = |config: Config| config.embedding.choice().map(|_| config);
+                let parsed = Config::parse(&text).and_then(checked);
+                parsed.map_err(|problem| bad(&file, &problem.message, &problem.hint))?
             }
             None => Config::default(),
         };
@@ -128,6 +181,17 @@ impl Config {
             "checkpoints.keep_bytes" => {
                 self.retention.bytes = u64::try_from(whole(name, value)?).unwrap_or_default();
             }
+            "embedding.model" => self.embedding.model = Some(text(name, value)?.to_owned()),
+            "embedding.folder" => self.embedding.folder = Some(PathBuf::from(text(name, value)?)),
+            "embedding.name" => self.embedding.name = Some(text(name, value)?.to_owned()),
+            "embedding.url" => self.embedding.url = Some(text(name, value)?.to_owned()),
+            "embedding.key_env" => self.embedding.key_env = Some(text(name, value)?.to_owned()),
+            "embedding.dimensions" => {
+                let number = u32::try_from(whole(name, value)?).ok().filter(|number| *number > 0);
+                self.embedding.dimensions = Some(number.ok_or_else(|| wrong(name, "a number from 1 on"))?);
+            }
+            "embedding.query_prefix" => self.embedding.query_prefix = Some(text(name, value)?.to_owned()),
+            "embedding.text_prefix" => self.embedding.text_prefix = Some(text(name, value)?.to_owned()),
             unknown => return Err(unknown_key(unknown)),
         }
         Ok(())
@@ -201,9 +265,13 @@ pub fn template(vault: &Path) -> String {
             table = head;
             let _ = writeln!(text, "\n[{table}]");
         }
-        let example = match key.default {
-            "everything" => "[\"Notes\", \"Journal\"]",
-            default => default,
+        let example = match (key.kind, key.default) {
+            (_, "everything") => "[\"Notes\", \"Journal\"]",
+            ("kind of model", _) => "\"built-in\"",
+            ("path", _) => "\"~/models/all-MiniLM-L6-v2\"",
+            ("text", _) => "\"\u{2026}\"",
+            (_, "the model's") => "512",
+            (_, default) => default,
         };
         let _ = writeln!(text, "# {}\n# {name} = {example}", key.meaning);
     }
@@ -313,7 +381,8 @@ mod tests {
     fn every_key_of_the_table_is_read_and_the_template_reads_as_it_says() {
         for key in &KEYS {
             let value = match key.kind {
-                "path" => "\"/v\"",
+                "path" | "text" => "\"/v\"",
+                "kind of model" => "\"ollama\"",
                 "list of paths" => "[\"Notes\"]",
                 "true or false" => "true",
                 _ => "7",

@@ -16,6 +16,7 @@ use vault::{Change, Vault, VaultPath};
 use crate::args::{Global, Writing};
 use crate::asker::AtTerminal;
 use crate::config::Config;
+use crate::embedding::{self, Effort};
 use crate::failure::{Exit, Failure};
 use crate::paper::{self, Role};
 use crate::place::{self, Place};
@@ -40,6 +41,7 @@ impl<'t> Door<'t> {
         let config = Config::load(&place::config_folder()?)?;
         let place = place::find(global.vault.as_deref(), &config)?;
         let road = build_road(&place)?;
+        embedding::attach(road.vault(), &config, Effort::All)?;
         let ended = road.vault().recovered();
         if !ended.is_empty() {
             let ids: Vec<&str> = ended.iter().map(|(id, _)| id.as_str()).collect();

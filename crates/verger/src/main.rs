@@ -8,6 +8,7 @@ mod command;
 mod config;
 mod doctor;
 mod door;
+mod embedding;
 mod failure;
 mod mcp;
 mod paper;
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
-    use command::{audit, check, find, help, history, init, query, rank, read, tool, undo, write};
+    use command::{audit, check, embed, find, help, history, init, query, rank, read, tool, undo, write};
     let open = || Door::open(&cli.global, terminal);
     match cli.command {
         Command::Init { path } => init::init(terminal, path.as_deref().or(cli.global.vault.as_deref())),
@@ -76,6 +77,7 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Checkpoints { what } => history::checkpoints(&open()?, what),
         Command::Audit { what, last } => audit::audit(&open()?, what, last),
         Command::Grants { what } => audit::grants(&open()?, what),
+        Command::Embed => embed::embed(&cli.global, terminal),
         Command::Check { read_data, repair } => check::check(&open()?, read_data, repair),
         Command::Tool { name, input, writing } => tool::tool(&open()?, &name, &input, writing),
         Command::Tools => tool::list(terminal),

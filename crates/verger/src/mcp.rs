@@ -22,6 +22,7 @@ use rmcp::service::ServerInitializeError;
 use crate::args::{Global, McpOptions};
 use crate::config::Config;
 use crate::door;
+use crate::embedding;
 use crate::failure::{Exit, Failure};
 use crate::place;
 use crate::terminal::Terminal;
@@ -59,6 +60,7 @@ fn open(global: &Global, options: &McpOptions, terminal: &Terminal) -> Result<Co
     let registry = surface::registry(options.surface);
     registry.register(Arc::new(resource::ReadResource::default()))?;
     let road = door::build_road_with(&place, registry)?;
+    embedding::attach(road.vault(), &config, embedding::Effort::Half)?;
     for (id, _) in road.vault().recovered() {
         terminal.note(&format!("note: an interrupted change was put in order at start ({id})"));
     }

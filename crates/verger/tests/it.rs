@@ -16,6 +16,8 @@ mod ansi;
 mod asking;
 #[path = "it/check.rs"]
 mod check;
+#[path = "it/embedding.rs"]
+mod embedding;
 #[path = "it/errors.rs"]
 mod errors;
 #[path = "it/mcp.rs"]

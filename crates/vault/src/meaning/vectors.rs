@@ -2,12 +2,13 @@
 //!
 //! Owned by [`super::Meaning`]. A vector is kept as int8 with one scale (so 4 + width bytes), the rows of one note lie
 //! side by side, and a search looks at every row: at a hundred thousand notes that is some 60 MB and a few
-//! milliseconds, which no approximate index beats by enough to be worth its upkeep. Safe code: the loop over a row
-//! is written so that the compiler makes it vector instructions. Deliberately not here: text, files, models.
+//! milliseconds, which no approximate index beats by enough to be worth its upkeep. Deliberately not here: the inner loop
+//! ([`super::dot`]), text, files, models.
 
 use std::ops::Range;
 use std::thread;
 
+use super::dot::dot;
 use crate::catalog::threads;
 use crate::files::Stat;
 use crate::path::{VaultFolder, VaultPath};
@@ -132,7 +133,9 @@ impl Query {
     pub fn new(vector: &[f32]) -> Query {
         let largest = vector.iter().fold(0.0_f32, |largest, number| largest.max(number.abs()));
         let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
-        let scale = largest / QUERY_STEPS;
+        // Very wide vectors get coarser steps, so that no sum of products overflows.
+        let steps = QUERY_STEPS.min(i32::MAX as f32 / 128.0 / vector.len().max(1) as f32);
+        let scale = largest / steps;
         if !scale.is_normal() || !length.is_normal() {
             return Query { steps: vec![0; vector.len()], scale: 0.0 };
         }
@@ -391,19 +394,6 @@ impl Vectors {
         self.numbers = numbers;
         self.dead = 0;
     }
-}
-
-/// The sum of products. Whole lanes of 32 first: with a length known beforehand the compiler needs no loop for the rest.
-fn dot(row: &[i8], query: &[i16]) -> i32 {
-    let (rows, row_rest) = row.as_chunks::<32>();
-    let (queries, query_rest) = query.as_chunks::<32>();
-    let lanes: i32 = rows.iter().zip(queries).map(|(row, query)| products(row, query)).sum();
-    lanes + products(row_rest, query_rest)
-}
-
-#[inline(always)]
-fn products(row: &[i8], query: &[i16]) -> i32 {
-    row.iter().zip(query).map(|(row, query)| i32::from(*row) * i32::from(*query)).sum()
 }
 
 /// The best of many, without keeping them all.
