@@ -6,27 +6,27 @@
 //! Deliberately not here: what may be seen (every question takes a [`Visible`]).
 
 mod background;
+mod model;
 mod shown;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::catalog::Visible;
 use crate::disk::Disk;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::files::Files;
 use crate::index::{Event, RankedQuery, Snippet, TextIndex};
 use crate::meaning::fuse::{WEIGHT, fuse};
-use crate::meaning::table::Table;
 use crate::meaning::vectors::Query;
-use crate::meaning::{Coverage, EmbedError, Embedder, Filters, Meaning, Pace, Step};
+use crate::meaning::{Coverage, EmbedError, Embedder, Filters, Meaning};
 use crate::path::{VaultFolder, VaultPath};
 use crate::policy::Limits;
 use background::Bell;
-use shown::Shown;
+pub use model::Embedding;
 
 /// What is told about a long piece of work: what it is, how far, of how much.
 pub type OnProgress = Box<dyn Fn(&str, usize, usize) + Send + Sync>;
@@ -113,21 +113,6 @@ impl NotesFound {
     }
 }
 
-/// What [`Finder::embed_all`] did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Embedding {
-    /// Chunks that were embedded.
-    pub embedded: usize,
-    /// Chunks with a vector, of all.
-    pub coverage: Coverage,
-    /// The model's name.
-    pub model: String,
-    /// Why it ended before all was done.
-    pub stopped: Option<String>,
-    /// Notes that the model refused, and why.
-    pub problems: Vec<(VaultPath, String)>,
-}
-
 /// The index and the vectors of one vault.
 pub struct Finder {
     disk: Arc<Disk>,
@@ -148,12 +133,6 @@ pub struct Finder {
 
 /// So many candidates of each list are joined: enough that a note in the middle of both can come to the top.
 const CANDIDATES: usize = 200;
-/// A program that does not stay embeds so many chunks before it answers; more are for `embed`.
-const FEW: usize = 32;
-/// A model that could not be opened is not tried again before this.
-const TRY_AGAIN: Duration = Duration::from_secs(20);
-/// How often in a row a person who watches waits for a model that asks for patience.
-const WAITS: usize = 10;
 
 impl Finder {
     pub(crate) fn new(disk: Arc<Disk>, data: &Path) -> Finder {
@@ -171,18 +150,6 @@ impl Finder {
             bell: Arc::default(),
             notices: Mutex::default(),
             progress: OnceLock::new(),
-        }
-    }
-
-    /// Another model than the built-in one. Notes outside the limits are not shown to it. The first one stays.
-    pub fn use_embedder(&self, open: OpenEmbedder, limits: Limits) {
-        self.model.set((open, limits)).ok();
-    }
-
-    /// This program stays: a slow model embeds in the background from now on.
-    pub(crate) fn stay(self: &Arc<Self>) {
-        if self.model.get().is_some() && !self.staying.swap(true, Ordering::SeqCst) {
-            background::start(self);
         }
     }
 
@@ -216,92 +183,6 @@ impl Finder {
     /// The text index if it is open already: exact search works without it.
     pub fn text_if_open(&self) -> Option<&TextIndex> {
         self.text.get()
-    }
-
-    /// The vectors, opened and brought up to date on first use.
-    pub fn meaning(&self) -> Result<&Meaning> {
-        if let Some(meaning) = self.meaning.get() {
-            return Ok(meaning);
-        }
-        let _one = self.opening_meaning.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(meaning) = self.meaning.get() {
-            return Ok(meaning);
-        }
-        let model = self.open_model().map_err(embedding)?;
-        let limits = self.model.get().map(|(_, limits)| limits.clone()).unwrap_or_default();
-        let files = Arc::new(Shown::new(Arc::clone(&self.disk), limits));
-        let slow = model.pace() == Pace::Slow;
-        let meaning = Meaning::open(files, &self.folder.join("meaning"), model)?;
-        if !(slow && self.staying.load(Ordering::SeqCst)) {
-            self.catch_up_once(&meaning)?;
-        }
-        if slow && !self.staying.load(Ordering::SeqCst) && meaning.missing() <= FEW {
-            while let Step::Embedded(_) = meaning.embed_next() {}
-            meaning.save_rest()?;
-        }
-        Ok(self.meaning.get_or_init(|| meaning))
-    }
-
-    /// Embeds all that waits, while a person watches.
-    pub fn embed_all(&self) -> Result<Embedding> {
-        let meaning = self.meaning()?;
-        let Some(_working) = meaning.try_to_work()? else {
-            return Err(Error::Edit {
-                reason: "embedding_elsewhere",
-                message: "another process embeds this vault just now".to_owned(),
-                hint: "let it finish, or stop it; what it has done is saved in steps".to_owned(),
-                candidates: Vec::new(),
-            });
-        };
-        meaning.adopt()?;
-        let (mut embedded, mut waits) = (0, 0);
-        let stopped = loop {
-            match meaning.embed_next() {
-                Step::Idle => break None,
-                Step::Embedded(count) => {
-                    (embedded, waits) = (embedded + count, 0);
-                    self.tell("embedding", embedded, embedded + meaning.missing());
-                    meaning.save_if_due()?;
-                }
-                Step::Stopped(error) => match background::patience(&error).filter(|_| waits < WAITS) {
-                    Some(patience) => {
-                        meaning.save_rest()?;
-                        waits += 1;
-                        std::thread::sleep(patience);
-                    }
-                    None => break Some(error.to_string()),
-                },
-            }
-        };
-        meaning.save_rest()?;
-        let (coverage, problems) = (meaning.coverage(Visible::all()), meaning.problems(Visible::all()));
-        Ok(Embedding { embedded, coverage, model: meaning.embedder().name().to_owned(), stopped, problems })
-    }
-
-    /// Compares the vectors with the files, unless that has been done.
-    fn catch_up_once(&self, meaning: &Meaning) -> Result<()> {
-        if self.caught_up.load(Ordering::SeqCst) {
-            return Ok(());
-        }
-        let tell = |at: crate::meaning::Progress| self.tell("reading for meaning", at.done, at.total);
-        let report = meaning.catch_up(&tell)?;
-        report.notice.into_iter().for_each(|notice| self.notice(notice));
-        self.caught_up.store(true, Ordering::SeqCst);
-        Ok(())
-    }
-
-    /// A model that is away may take long to say so; it is not asked again at once.
-    fn open_model(&self) -> Result<Arc<dyn Embedder>, EmbedError> {
-        let Some((open, _)) = self.model.get() else { return Ok(Table::built_in()?) };
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((when, error)) = &*failed
-            && when.elapsed() < TRY_AGAIN
-        {
-            return Err(error.clone());
-        }
-        let opened = open();
-        *failed = opened.as_ref().err().map(|error| (Instant::now(), error.clone()));
-        opened
     }
 
     /// Looks again at these paths, in whatever is open.
@@ -370,7 +251,7 @@ impl Finder {
     /// What the question means, if there is a model that can say so.
     fn understood(&self, text: &str) -> Result<(&Meaning, Query)> {
         let meaning = self.meaning()?;
-        Ok((meaning, meaning.question(text).map_err(embedding)?))
+        Ok((meaning, meaning.question(text).map_err(model::embedding)?))
     }
 
     fn by_meaning(&self, query: &FindQuery, visible: Visible<'_>, now_ns: i64) -> Result<NotesFound> {
@@ -417,12 +298,13 @@ impl Finder {
         let scores = meaning.scores_for(&question, &filters, CANDIDATES, &also, visible);
         let mut by_words: BTreeMap<VaultPath, NoteFound> =
             ranked.notes.into_iter().map(|note| (note.path.clone(), note)).collect();
-        let mut excerpts: BTreeMap<VaultPath, (Vec<String>, String)> = BTreeMap::new();
-        for hit in meaning.search_for(&question, &filters, CANDIDATES, visible) {
-            excerpts.entry(hit.path).or_insert((hit.heading, hit.excerpt));
-        }
-        let best = fuse(&list, &scores, WEIGHT).into_iter().take(query.limit);
-        let notes = best.map(|(path, score)| {
+        let best: Vec<(VaultPath, f32)> =
+            fuse(&list, &scores, WEIGHT).into_iter().take(query.limit).collect();
+        let paths: Vec<VaultPath> = best.iter().map(|(path, _)| path.clone()).collect();
+        let pieces = meaning.best_pieces(&question, &paths, visible).into_iter();
+        let mut excerpts: BTreeMap<VaultPath, (Vec<String>, String)> =
+            pieces.map(|hit| (hit.path, (hit.heading, hit.excerpt))).collect();
+        let notes = best.into_iter().map(|(path, score)| {
             let excerpt = excerpts.remove(&path);
             let found = by_words.remove(&path);
             let (title, snippets) = found
@@ -436,18 +318,6 @@ impl Finder {
             ..NotesFound::default()
         };
         Ok(self.state(meaning, visible, found))
-    }
-
-    /// The answer with what must be said about the vectors behind it.
-    fn state(&self, meaning: &Meaning, visible: Visible<'_>, found: NotesFound) -> NotesFound {
-        let coverage = meaning.coverage(visible);
-        if !self.caught_up.load(Ordering::SeqCst) {
-            let counting = "the notes are still being counted for the embedding model".to_owned();
-            return NotesFound { coverage: Some(coverage), trouble: Some(counting), ..found };
-        }
-        let unfinished = coverage.embedded < coverage.total;
-        let trouble = if unfinished { meaning.trouble() } else { None };
-        NotesFound { coverage: unfinished.then_some(coverage), trouble, ..found }
     }
 
     /// The notes that a date or a list leaves, for the ranked list, which knows neither.
@@ -502,15 +372,6 @@ fn say(event: &Event) -> String {
         Event::NotSaved { why } => {
             format!("the text index could not be saved ({why}); the next start builds it again")
         }
-    }
-}
-
-fn embedding(error: EmbedError) -> Error {
-    Error::Edit {
-        reason: "embedding_failed",
-        message: format!("the meaning of the text could not be worked out: {error}"),
-        hint: "search by words instead (how: ranked)".to_owned(),
-        candidates: Vec::new(),
     }
 }
 

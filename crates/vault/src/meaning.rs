@@ -164,6 +164,22 @@ impl Meaning {
         self.show(chosen)
     }
 
+    /// The chunk of each of these notes that is nearest to the question. Costs no look at the others.
+    pub fn best_pieces(&self, query: &Query, paths: &[VaultPath], visible: Visible<'_>) -> Vec<Hit> {
+        let chosen = {
+            let vectors = self.read();
+            let best = |path: &VaultPath| {
+                let number = vectors.number_of(path)?;
+                let found = vectors.best_of(query, number, vectors.at(number)?)?;
+                let facts = vectors.facts(found.row as usize)?;
+                let (hash, start) = (facts.hash, facts.start as usize);
+                Some(Chosen { path: path.clone(), hash, start, score: found.score })
+            };
+            paths.iter().filter(|path| visible.sees(path)).filter_map(best).collect()
+        };
+        self.show(chosen)
+    }
+
     /// The notes nearest to the query by their best chunk, best first, with the exact scores of the notes in `also`
     /// (those of the ranked list) behind them: what [`fuse::fuse`] needs.
     pub fn scores(

@@ -103,6 +103,8 @@ impl Vault {
         if self.watcher.get().is_some() {
             return Ok(());
         }
+        // Whoever watches stays, even where watching fails.
+        self.finder.stay();
         let finder = Arc::clone(&self.finder);
         let report = move |seen: watch::Report| {
             match &seen {
@@ -118,9 +120,7 @@ impl Vault {
         let watcher = Watcher::start(self.disk.root(), Arc::clone(self.catalog()?), report)?;
         self.watcher.set(watcher).ok();
         self.catalog()?.refresh_all()?;
-        self.finder.refresh_all()?;
-        self.finder.stay();
-        Ok(())
+        self.finder.refresh_all()
     }
 
     /// The audit entries that commits carry, oldest first, of those that took effect.

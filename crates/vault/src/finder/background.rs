@@ -71,7 +71,11 @@ enum Round {
     Idle,
     /// Another process embeds.
     Elsewhere,
-    Failed(String, Option<Duration>),
+    Failed {
+        why: String,
+        wait: Option<Duration>,
+        got_on: bool,
+    },
 }
 
 /// Starts the thread. Where no thread can be had, nothing is embedded, and that is said.
@@ -94,12 +98,15 @@ fn work(finder: &Weak<Finder>, bell: &Bell) {
                 None
             }
             Round::Elsewhere => Some(WATCHING),
-            Round::Failed(why, wait) => {
+            Round::Failed { why, wait, got_on } => {
+                if got_on {
+                    pause = FIRST_PAUSE;
+                }
                 if said.as_ref() != Some(&why) {
                     held.notice(format!("notes could not be embedded: {why}; trying again later"));
                     said = Some(why);
                 }
-                let longest = wait.unwrap_or(pause);
+                let longest = wait.unwrap_or_default().max(pause);
                 pause = (pause * 2).min(LONGEST_PAUSE);
                 Some(longest)
             }
@@ -121,7 +128,11 @@ fn round(finder: &Finder, bell: &Bell) -> Round {
         };
         embed(finder, meaning, bell)
     })();
-    outcome.unwrap_or_else(|error: crate::Error| Round::Failed(error.to_string(), None))
+    outcome.unwrap_or_else(|error: crate::Error| Round::Failed {
+        why: error.to_string(),
+        wait: None,
+        got_on: false,
+    })
 }
 
 fn embed(finder: &Finder, meaning: &Meaning, bell: &Bell) -> Result<Round> {
@@ -144,7 +155,8 @@ fn embed(finder: &Finder, meaning: &Meaning, bell: &Bell) -> Result<Round> {
             }
             Step::Stopped(error) => {
                 meaning.save_rest()?;
-                return Ok(Round::Failed(error.to_string(), patience(&error)));
+                let (why, wait) = (error.to_string(), patience(&error));
+                return Ok(Round::Failed { why, wait, got_on: done > 0 });
             }
         }
     }

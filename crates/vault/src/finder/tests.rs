@@ -1,9 +1,12 @@
 //! The finder with a model from outside: what it is shown, and what people are told when it is not well.
 #![allow(clippy::disallowed_methods, reason = "the tests make a vault on disk")]
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use super::*;
+use crate::meaning::Pace;
+use crate::meaning::table::Table;
 use crate::policy::Scope;
 use crate::vault::Vault;
 
@@ -148,6 +151,9 @@ fn a_command_that_ends_leaves_many_notes_to_embed_all() {
     let found = find(&vault, "words", How::Hybrid);
     assert_eq!(found.notes.len(), 10);
     assert!(found.caution().unwrap().starts_with("0 of 100 pieces embedded"), "{:?}", found.caution());
+    let sees = |path: &VaultPath| path.name() == "n7.md";
+    let caution = vault.finder().unwrap().caution(Visible::only(&sees)).unwrap().unwrap();
+    assert!(caution.starts_with("0 of 1 pieces embedded"), "only what the asker sees is counted: {caution}");
     assert!(model.seen.lock().unwrap().is_empty());
     let done = vault.finder().unwrap().embed_all().unwrap();
     assert_eq!(
