@@ -1,25 +1,38 @@
 //! Finding notes by words and by meaning: the text index and the vectors of one vault, opened when first asked for.
 //!
 //! `Vault` holds one and tells it what changed; views ask it. Both parts are caches in the data folder: what is missing or
-//! damaged there is built anew from the notes, and said so ([`Finder::take_notices`]). Deliberately not here: what may be
-//! seen (every question takes a [`Visible`]).
+//! damaged there is built anew from the notes, and said so ([`Finder::take_notices`]). A slow model embeds behind the
+//! scenes ([`background`]); an answer says how far it has come, and when it is away the words are searched alone.
+//! Deliberately not here: what may be seen (every question takes a [`Visible`]).
+
+mod background;
+mod model;
+mod shown;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 use crate::catalog::Visible;
 use crate::disk::Disk;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::files::Files;
 use crate::index::{Event, RankedQuery, Snippet, TextIndex};
 use crate::meaning::fuse::{WEIGHT, fuse};
-use crate::meaning::table::Table;
-use crate::meaning::{EmbedError, Filters, Meaning};
+use crate::meaning::vectors::Query;
+use crate::meaning::{Coverage, EmbedError, Embedder, Filters, Meaning};
 use crate::path::{VaultFolder, VaultPath};
+use crate::policy::Limits;
+use background::Bell;
+pub use model::Embedding;
 
 /// What is told about a long piece of work: what it is, how far, of how much.
 pub type OnProgress = Box<dyn Fn(&str, usize, usize) + Send + Sync>;
+
+/// Opens an embedding model when it is first needed.
+pub type OpenEmbedder = Box<dyn Fn() -> Result<Arc<dyn Embedder>, EmbedError> + Send + Sync>;
 
 /// The ways to find notes.
 #[derive(
@@ -77,6 +90,27 @@ pub struct NotesFound {
     pub with_words: Option<usize>,
     /// Words that nobody wrote, with those that were looked for instead.
     pub corrected: Vec<(String, Vec<String>)>,
+    /// How much of the vault has vectors, while that is not all of it.
+    pub coverage: Option<Coverage>,
+    /// Why meaning did not count, or is not getting on.
+    pub trouble: Option<String>,
+}
+
+impl NotesFound {
+    /// What an answer must say about the search by meaning, if it is not as it should be.
+    pub fn caution(&self) -> Option<String> {
+        let part = self.coverage.map(|Coverage { embedded, total }| {
+            format!(
+                "{embedded} of {total} pieces embedded so far; notes that are not are found by their words"
+            )
+        });
+        match (part, &self.trouble) {
+            (None, None) => None,
+            (Some(part), None) => Some(part),
+            (Some(part), Some(why)) => Some(format!("{part} ({why})")),
+            (None, Some(why)) => Some(format!("searched by words alone: {why}")),
+        }
+    }
 }
 
 /// The index and the vectors of one vault.
@@ -86,6 +120,13 @@ pub struct Finder {
     text: OnceLock<TextIndex>,
     meaning: OnceLock<Meaning>,
     opening: Mutex<()>,
+    opening_meaning: Mutex<()>,
+    /// When opening the model failed last, and how.
+    failed: Mutex<Option<(Instant, EmbedError)>>,
+    model: OnceLock<(OpenEmbedder, Limits)>,
+    staying: AtomicBool,
+    caught_up: AtomicBool,
+    bell: Arc<Bell>,
     notices: Mutex<Vec<String>>,
     progress: OnceLock<OnProgress>,
 }
@@ -101,6 +142,12 @@ impl Finder {
             text: OnceLock::new(),
             meaning: OnceLock::new(),
             opening: Mutex::default(),
+            opening_meaning: Mutex::default(),
+            failed: Mutex::default(),
+            model: OnceLock::new(),
+            staying: AtomicBool::new(false),
+            caught_up: AtomicBool::new(false),
+            bell: Arc::default(),
             notices: Mutex::default(),
             progress: OnceLock::new(),
         }
@@ -138,23 +185,6 @@ impl Finder {
         self.text.get()
     }
 
-    /// The vectors, opened and brought up to date on first use.
-    pub fn meaning(&self) -> Result<&Meaning> {
-        if let Some(meaning) = self.meaning.get() {
-            return Ok(meaning);
-        }
-        let _one = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(meaning) = self.meaning.get() {
-            return Ok(meaning);
-        }
-        let table = Table::built_in().map_err(embedding)?;
-        let tell = |at: crate::meaning::Progress| self.tell("reading for meaning", at.done, at.total);
-        let (meaning, report) =
-            Meaning::open_or_build(self.files(), &self.folder.join("meaning"), table, &tell)?;
-        report.notice.into_iter().for_each(|notice| self.notice(notice));
-        Ok(self.meaning.get_or_init(|| meaning))
-    }
-
     /// Looks again at these paths, in whatever is open.
     pub fn refresh(&self, changed: &[VaultPath]) {
         if let Some(index) = self.text.get()
@@ -167,6 +197,7 @@ impl Finder {
         {
             self.notice(format!("the vectors could not be brought up to date: {error}"));
         }
+        self.bell.ring();
     }
 
     /// Compares everything that is open with the disk.
@@ -177,6 +208,7 @@ impl Finder {
         if let Some(meaning) = self.meaning.get() {
             meaning.catch_up(&|_| {})?;
         }
+        self.bell.ring();
         Ok(())
     }
 
@@ -184,7 +216,7 @@ impl Finder {
     pub fn find(&self, query: &FindQuery, visible: Visible<'_>, now_ns: i64) -> Result<NotesFound> {
         match query.how {
             How::Ranked => self.ranked(query, query.limit, visible, now_ns),
-            How::Meaning => self.by_meaning(query, visible),
+            How::Meaning => self.by_meaning(query, visible, now_ns),
             How::Hybrid => self.hybrid(query, visible, now_ns),
         }
     }
@@ -208,14 +240,29 @@ impl Finder {
             snippets: hit.snippets,
             excerpt: None,
         });
-        Ok(NotesFound { notes: notes.collect(), with_words: Some(ranked.total), corrected: ranked.corrected })
+        Ok(NotesFound {
+            notes: notes.collect(),
+            with_words: Some(ranked.total),
+            corrected: ranked.corrected,
+            ..NotesFound::default()
+        })
     }
 
-    fn by_meaning(&self, query: &FindQuery, visible: Visible<'_>) -> Result<NotesFound> {
-        let hits = self
-            .meaning()?
-            .search(&query.text, &filters(query), query.limit * 2, visible)
-            .map_err(embedding)?;
+    /// What the question means, if there is a model that can say so.
+    fn understood(&self, text: &str) -> Result<(&Meaning, Query)> {
+        let meaning = self.meaning()?;
+        Ok((meaning, meaning.question(text).map_err(model::embedding)?))
+    }
+
+    fn by_meaning(&self, query: &FindQuery, visible: Visible<'_>, now_ns: i64) -> Result<NotesFound> {
+        let (meaning, question) = match self.understood(&query.text) {
+            Ok(understood) => understood,
+            Err(error) => {
+                let ranked = self.ranked(query, query.limit, visible, now_ns)?;
+                return Ok(NotesFound { trouble: Some(error.to_string()), ..ranked });
+            }
+        };
+        let hits = meaning.search_for(&question, &filters(query), query.limit * 2, visible);
         let mut notes: Vec<NoteFound> = Vec::new();
         for hit in hits {
             if notes.len() < query.limit && notes.iter().all(|note| note.path != hit.path) {
@@ -230,7 +277,7 @@ impl Finder {
                 });
             }
         }
-        Ok(NotesFound { notes, with_words: None, corrected: Vec::new() })
+        Ok(self.state(meaning, visible, NotesFound { notes, ..NotesFound::default() }))
     }
 
     /// The ranked list and the vectors, joined by weight: meaning never replaces the words.
@@ -239,24 +286,38 @@ impl Finder {
         let list: Vec<(VaultPath, f32)> =
             ranked.notes.iter().map(|note| (note.path.clone(), note.score)).collect();
         let also: Vec<VaultPath> = list.iter().map(|(path, _)| path.clone()).collect();
-        let meaning = self.meaning()?;
+        let (meaning, question) = match self.understood(&query.text) {
+            Ok(understood) => understood,
+            Err(error) => {
+                let mut ranked = ranked;
+                ranked.notes.truncate(query.limit);
+                return Ok(NotesFound { trouble: Some(error.to_string()), ..ranked });
+            }
+        };
         let filters = filters(query);
-        let scores = meaning.scores(&query.text, &filters, CANDIDATES, &also, visible).map_err(embedding)?;
+        let scores = meaning.scores_for(&question, &filters, CANDIDATES, &also, visible);
         let mut by_words: BTreeMap<VaultPath, NoteFound> =
             ranked.notes.into_iter().map(|note| (note.path.clone(), note)).collect();
-        let mut excerpts: BTreeMap<VaultPath, (Vec<String>, String)> = BTreeMap::new();
-        for hit in meaning.search(&query.text, &filters, CANDIDATES, visible).map_err(embedding)? {
-            excerpts.entry(hit.path).or_insert((hit.heading, hit.excerpt));
-        }
-        let best = fuse(&list, &scores, WEIGHT).into_iter().take(query.limit);
-        let notes = best.map(|(path, score)| {
+        let best: Vec<(VaultPath, f32)> =
+            fuse(&list, &scores, WEIGHT).into_iter().take(query.limit).collect();
+        let paths: Vec<VaultPath> = best.iter().map(|(path, _)| path.clone()).collect();
+        let pieces = meaning.best_pieces(&question, &paths, visible).into_iter();
+        let mut excerpts: BTreeMap<VaultPath, (Vec<String>, String)> =
+            pieces.map(|hit| (hit.path, (hit.heading, hit.excerpt))).collect();
+        let notes = best.into_iter().map(|(path, score)| {
             let excerpt = excerpts.remove(&path);
             let found = by_words.remove(&path);
             let (title, snippets) = found
                 .map_or_else(|| (path.stem().to_owned(), Vec::new()), |note| (note.title, note.snippets));
             NoteFound { path, title, score, snippets, excerpt }
         });
-        Ok(NotesFound { notes: notes.collect(), with_words: ranked.with_words, corrected: ranked.corrected })
+        let found = NotesFound {
+            notes: notes.collect(),
+            with_words: ranked.with_words,
+            corrected: ranked.corrected,
+            ..NotesFound::default()
+        };
+        Ok(self.state(meaning, visible, found))
     }
 
     /// The notes that a date or a list leaves, for the ranked list, which knows neither.
@@ -288,6 +349,12 @@ impl Finder {
     }
 }
 
+impl Drop for Finder {
+    fn drop(&mut self) {
+        self.bell.stop();
+    }
+}
+
 fn filters(query: &FindQuery) -> Filters {
     Filters {
         folders: query.folder.iter().cloned().collect(),
@@ -308,11 +375,5 @@ fn say(event: &Event) -> String {
     }
 }
 
-fn embedding(error: EmbedError) -> Error {
-    Error::Edit {
-        reason: "embedding_failed",
-        message: format!("the meaning of the text could not be worked out: {error}"),
-        hint: "search by words instead (how: ranked)".to_owned(),
-        candidates: Vec::new(),
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@
 
 mod alike;
 pub mod chunks;
+mod dot;
 pub mod embedder;
 pub mod filters;
 pub mod fuse;
@@ -16,23 +17,26 @@ mod refresh;
 pub mod table;
 pub mod vectors;
 pub mod wordpiece;
+mod work;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::catalog::Visible;
 use crate::error::Result;
 use crate::files::Files;
 use crate::path::VaultPath;
 use crate::store::vectors::{self as saved, Loaded, Saved};
-pub use embedder::{EmbedError, Embedder};
+pub use embedder::{EmbedError, Embedder, Pace};
 pub use filters::Filters;
 use fuse::{Scores, Spread};
 pub use refresh::{Progress, Report};
 use vectors::{Found, NoteRows, Query, Vectors};
+use work::Desk;
+pub use work::{Coverage, Step};
 
 /// So many chunks of one note are shown; the others would only push different notes off the page.
 const CHUNKS_PER_NOTE: usize = 2;
@@ -58,6 +62,11 @@ pub struct Meaning {
     waiting: AtomicUsize,
     /// Notes that have changed since the vectors were saved.
     unsaved: AtomicUsize,
+    /// Chunks that a slow model has embedded since.
+    pieces_unsaved: AtomicUsize,
+    desk: Mutex<Desk>,
+    /// What went wrong with a slow model last.
+    trouble: Mutex<Option<String>>,
 }
 
 /// A chunk that was found.
@@ -106,6 +115,9 @@ impl Meaning {
             looking: Mutex::default(),
             waiting: AtomicUsize::new(0),
             unsaved: AtomicUsize::new(0),
+            pieces_unsaved: AtomicUsize::new(0),
+            desk: Mutex::default(),
+            trouble: Mutex::default(),
         })
     }
 
@@ -129,13 +141,44 @@ impl Meaning {
         count: usize,
         visible: Visible<'_>,
     ) -> Result<Vec<Hit>, EmbedError> {
-        let query = self.query(query)?;
+        Ok(self.search_for(&self.question(query)?, filters, count, visible))
+    }
+
+    /// What a question means, for [`Meaning::search_for`] and [`Meaning::scores_for`]: a model is asked once.
+    pub fn question(&self, text: &str) -> Result<Query, EmbedError> {
+        Ok(Query::new(&embedder::query_checked(&*self.embedder, text)?))
+    }
+
+    /// Like [`Meaning::search`], for a question that is understood already.
+    pub fn search_for(
+        &self,
+        query: &Query,
+        filters: &Filters,
+        count: usize,
+        visible: Visible<'_>,
+    ) -> Vec<Hit> {
         let chosen = {
             let vectors = self.read();
             let among = filters.among(&vectors);
-            choose(&vectors, &query, among.as_deref(), count, visible)
+            choose(&vectors, query, among.as_deref(), count, visible)
         };
-        Ok(self.show(chosen))
+        self.show(chosen)
+    }
+
+    /// The chunk of each of these notes that is nearest to the question. Costs no look at the others.
+    pub fn best_pieces(&self, query: &Query, paths: &[VaultPath], visible: Visible<'_>) -> Vec<Hit> {
+        let chosen = {
+            let vectors = self.read();
+            let best = |path: &VaultPath| {
+                let number = vectors.number_of(path)?;
+                let found = vectors.best_of(query, number, vectors.at(number)?)?;
+                let facts = vectors.facts(found.row as usize)?;
+                let (hash, start) = (facts.hash, facts.start as usize);
+                Some(Chosen { path: path.clone(), hash, start, score: found.score })
+            };
+            paths.iter().filter(|path| visible.sees(path)).filter_map(best).collect()
+        };
+        self.show(chosen)
     }
 
     /// The notes nearest to the query by their best chunk, best first, with the exact scores of the notes in `also`
@@ -148,10 +191,21 @@ impl Meaning {
         also: &[VaultPath],
         visible: Visible<'_>,
     ) -> Result<Scores<VaultPath>, EmbedError> {
-        let query = self.query(query)?;
+        Ok(self.scores_for(&self.question(query)?, filters, count, also, visible))
+    }
+
+    /// Like [`Meaning::scores`], for a question that is understood already.
+    pub fn scores_for(
+        &self,
+        query: &Query,
+        filters: &Filters,
+        count: usize,
+        also: &[VaultPath],
+        visible: Visible<'_>,
+    ) -> Scores<VaultPath> {
         let vectors = self.read();
         let among = filters.among(&vectors);
-        let nearest = |keep| vectors.nearest_notes(&query, among.as_deref(), keep);
+        let nearest = |keep| vectors.nearest_notes(query, among.as_deref(), keep);
         let mut notes: HashMap<VaultPath, f32> = HashMap::new();
         let mut sees = Sees::new(&vectors, visible);
         take_visible(vectors.notes(), count, nearest, |found| match sees.note(found.note) {
@@ -160,14 +214,14 @@ impl Meaning {
         });
         for number in also.iter().filter_map(|path| vectors.number_of(path)) {
             if let Some(note) = sees.note(number).filter(|note| !notes.contains_key(&note.path)) {
-                let found = vectors.best_of(&query, number, note);
+                let found = vectors.best_of(query, number, note);
                 notes.extend(found.map(|found| (note.path.clone(), found.score)));
             }
         }
-        let spread = spread(&vectors, &query, among.as_deref(), visible);
+        let spread = spread(&vectors, query, among.as_deref(), visible);
         let mut notes: Vec<(VaultPath, f32)> = notes.into_iter().collect();
         notes.sort_by(|(a, left), (b, right)| right.total_cmp(left).then_with(|| a.cmp(b)));
-        Ok(Scores { notes, spread })
+        Scores { notes, spread }
     }
 
     /// The notes that are like this one as a whole, best first. Nothing for a note that is not there for the asker.
@@ -219,13 +273,9 @@ impl Meaning {
         let saved = saved::save(&self.folder, self.embedder.name(), self.embedder.dimensions(), &vectors)?;
         if saved == Saved::Written {
             self.unsaved.store(0, std::sync::atomic::Ordering::Relaxed);
+            self.pieces_unsaved.store(0, std::sync::atomic::Ordering::Relaxed);
         }
         Ok(saved)
-    }
-
-    fn query(&self, text: &str) -> Result<Query, EmbedError> {
-        let vectors = embedder::embed_checked(&*self.embedder, &[text])?;
-        Ok(Query::new(vectors.first().map_or(&[], Vec::as_slice)))
     }
 
     /// Reads the chosen chunks out of their notes. A note that has gone meanwhile is left out.
@@ -248,6 +298,15 @@ impl Meaning {
 
     fn write(&self) -> RwLockWriteGuard<'_, Vectors> {
         self.vectors.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The model.
+    pub fn embedder(&self) -> &dyn Embedder {
+        &*self.embedder
     }
 }
 

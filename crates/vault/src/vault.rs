@@ -57,26 +57,7 @@ impl Vault {
 
     /// The vault's own rules: what its ignore and protect files say now.
     pub fn rules(&self) -> Result<Rules> {
-        let read = |files: &'static [VaultPath]| -> Result<Vec<(&'static str, String)>> {
-            let texts =
-                files.iter().filter_map(|file| Some((file.as_str(), self.rule_file(file).transpose()?)));
-            texts.map(|(name, text)| Ok((name, text?))).collect()
-        };
-        let (ignore, protect) = rule_files()?;
-        Rules::parse(&read(ignore)?, &read(protect)?)
-    }
-
-    /// A rule file that is there but cannot be read refuses everything: the rules are unknown, not absent.
-    fn rule_file(&self, path: &VaultPath) -> Result<Option<String>> {
-        let name = path.as_str();
-        match self.disk.read_up_to(path, LARGEST_RULES) {
-            Ok((bytes, _)) => match String::from_utf8(bytes) {
-                Ok(text) => Ok(Some(text)),
-                Err(_) => Err(unreadable_rules(name, "it is not text")),
-            },
-            Err(Error::Missing { .. } | Error::NotAFolder { .. }) => Ok(None),
-            Err(error) => Err(unreadable_rules(name, &error.to_string())),
-        }
+        read_rules(&self.disk)
     }
 
     /// What somebody with this scope sees.
@@ -122,6 +103,8 @@ impl Vault {
         if self.watcher.get().is_some() {
             return Ok(());
         }
+        // Whoever watches stays, even where watching fails.
+        self.finder.stay();
         let finder = Arc::clone(&self.finder);
         let report = move |seen: watch::Report| {
             match &seen {
@@ -184,6 +167,29 @@ impl Vault {
 
     pub(crate) fn disk(&self) -> &Disk {
         &self.disk
+    }
+}
+
+/// The vault's own rules, as its files say now.
+pub(crate) fn read_rules(disk: &Disk) -> Result<Rules> {
+    let read = |files: &'static [VaultPath]| -> Result<Vec<(&'static str, String)>> {
+        let texts = files.iter().filter_map(|file| Some((file.as_str(), rule_file(disk, file).transpose()?)));
+        texts.map(|(name, text)| Ok((name, text?))).collect()
+    };
+    let (ignore, protect) = rule_files()?;
+    Rules::parse(&read(ignore)?, &read(protect)?)
+}
+
+/// A rule file that is there but cannot be read refuses everything: the rules are unknown, not absent.
+fn rule_file(disk: &Disk, path: &VaultPath) -> Result<Option<String>> {
+    let name = path.as_str();
+    match disk.read_up_to(path, LARGEST_RULES) {
+        Ok((bytes, _)) => match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(_) => Err(unreadable_rules(name, "it is not text")),
+        },
+        Err(Error::Missing { .. } | Error::NotAFolder { .. }) => Ok(None),
+        Err(error) => Err(unreadable_rules(name, &error.to_string())),
     }
 }
 

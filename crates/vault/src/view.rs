@@ -190,6 +190,12 @@ impl<'v> View<'v> {
         Ok(findings)
     }
 
+    /// What an answer out of the vectors must say, if they are not as they should be.
+    pub fn meaning_caution(&self) -> Result<Option<String>> {
+        let sees = |path: &VaultPath| self.scope.may_read(path);
+        self.vault.finder()?.caution(visible(self.scope, &sees))
+    }
+
     /// The settings of daily and other periodic notes. They are read for the engine, not shown to the agent.
     pub fn periodic_settings(&self) -> Result<periodic::Settings> {
         periodic::Settings::read(&|name| self.machinery_text(name))

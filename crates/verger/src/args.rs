@@ -119,6 +119,8 @@ pub enum Command {
         #[arg(long, short = 'm', value_name = "COUNT")]
         limit: Option<usize>,
     },
+    /// Work out the meaning of all notes now, with the embedding model of config.toml; it can be stopped and goes on later.
+    Embed,
     /// Ask the vault a query in Dataview's language, or a JSONLogic rule.
     #[command(
         after_help = "Examples:\n  verger query 'TABLE due, status FROM #project WHERE !done SORT due'\n  verger query 'TASK WHERE !completed' --format csv\n  verger query --jsonlogic '{\"in\": [\"garden\", {\"var\": \"tags\"}]}'\n  verger query --batch rows.jsonl --now 2026-05-01T09:00:00Z\n  verger query --base Books.base --view Open"

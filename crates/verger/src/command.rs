@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod check;
 pub mod dev;
+pub mod embed;
 pub mod find;
 pub mod help;
 pub mod history;

@@ -11,6 +11,7 @@ use toml::{Table, Value};
 use vault::policy::Limits;
 use vault::store::gc::Retention;
 
+use crate::embedding::Settings;
 use crate::failure::{Exit, Failure};
 
 /// A key of `config.toml`.
@@ -26,7 +27,7 @@ pub struct Key {
 }
 
 /// Every key there is.
-pub const KEYS: [Key; 7] = [
+pub const KEYS: [Key; 15] = [
     Key {
         name: "vault",
         kind: "path",
@@ -69,6 +70,54 @@ pub const KEYS: [Key; 7] = [
         default: "{}",
         meaning: "Other MCP servers whose tools may be called, each under its name: `command`, `args`, `env`, `cwd` (a program) or `url`, `type` (`http` or `sse`), `headers`; and `tools` (only these), `timeout` (seconds, 60), `enabled`, `auth`. Write keys as `${VARIABLE}`.",
     },
+    Key {
+        name: "embedding.model",
+        kind: "kind of model",
+        default: "built-in",
+        meaning: "What turns text into vectors for the search by meaning: `built-in`, `folder`, `ollama` or `openai`. With the last two the text of your notes is sent to the service. See `docs/guide/meaning.md`.",
+    },
+    Key {
+        name: "embedding.folder",
+        kind: "path",
+        default: "none",
+        meaning: "With `folder`: the model's folder. `~/` is your home folder.",
+    },
+    Key {
+        name: "embedding.name",
+        kind: "text",
+        default: "none",
+        meaning: "With `ollama` and `openai`: the model's name there.",
+    },
+    Key {
+        name: "embedding.url",
+        kind: "text",
+        default: "that of Ollama or OpenAI",
+        meaning: "With `ollama` and `openai`: the service's address. Plain http:// only to this machine.",
+    },
+    Key {
+        name: "embedding.key_env",
+        kind: "text",
+        default: "`OPENAI_API_KEY` if there is no `url`",
+        meaning: "With `openai`: the environment variable that holds the key. The key itself is never written down.",
+    },
+    Key {
+        name: "embedding.dimensions",
+        kind: "whole number",
+        default: "the model's",
+        meaning: "With `openai`: ask for shorter vectors.",
+    },
+    Key {
+        name: "embedding.query_prefix",
+        kind: "text",
+        default: "nothing",
+        meaning: "With `ollama` and `openai`: put in front of every question, for models that want it.",
+    },
+    Key {
+        name: "embedding.text_prefix",
+        kind: "text",
+        default: "nothing",
+        meaning: "With `ollama` and `openai`: put in front of every piece of a note.",
+    },
 ];
 
 /// Environment variables that matter, and what they do.
@@ -94,6 +143,8 @@ pub struct Config {
     pub retention: Retention,
     /// Other MCP servers.
     pub servers: Vec<tools::foreign::Server>,
+    /// What turns text into vectors.
+    pub embedding: Settings,
 }
 
 impl Config {
@@ -102,7 +153,9 @@ impl Config {
         let file = folder.join("config.toml");
         let config = match read(&file)? {
             Some(text) => {
-                Config::parse(&text).map_err(|problem| bad(&file, &problem.message, &problem.hint))?
+                let checked = |config: Config| config.embedding.choice().map(|_| config);
+                let parsed = Config::parse(&text).and_then(checked);
+                parsed.map_err(|problem| bad(&file, &problem.message, &problem.hint))?
             }
             None => Config::default(),
         };
@@ -137,6 +190,17 @@ impl Config {
                 self.retention.bytes = u64::try_from(whole(name, value)?).unwrap_or_default();
             }
             "mcp.servers" => self.servers = servers(name, value)?,
+            "embedding.model" => self.embedding.model = Some(text(name, value)?.to_owned()),
+            "embedding.folder" => self.embedding.folder = Some(PathBuf::from(text(name, value)?)),
+            "embedding.name" => self.embedding.name = Some(text(name, value)?.to_owned()),
+            "embedding.url" => self.embedding.url = Some(text(name, value)?.to_owned()),
+            "embedding.key_env" => self.embedding.key_env = Some(text(name, value)?.to_owned()),
+            "embedding.dimensions" => {
+                let number = u32::try_from(whole(name, value)?).ok().filter(|number| *number > 0);
+                self.embedding.dimensions = Some(number.ok_or_else(|| wrong(name, "a number from 1 on"))?);
+            }
+            "embedding.query_prefix" => self.embedding.query_prefix = Some(text(name, value)?.to_owned()),
+            "embedding.text_prefix" => self.embedding.text_prefix = Some(text(name, value)?.to_owned()),
             unknown => return Err(unknown_key(unknown)),
         }
         Ok(())
@@ -210,9 +274,13 @@ pub fn template(vault: &Path) -> String {
             table = head;
             let _ = writeln!(text, "\n[{table}]");
         }
-        let example = match key.default {
-            "everything" => "[\"Notes\", \"Journal\"]",
-            default => default,
+        let example = match (key.kind, key.default) {
+            (_, "everything") => "[\"Notes\", \"Journal\"]",
+            ("kind of model", _) => "\"built-in\"",
+            ("path", _) => "\"~/models/all-MiniLM-L6-v2\"",
+            ("text", _) => "\"\u{2026}\"",
+            (_, "the model's") => "512",
+            (_, default) => default,
         };
         let _ = writeln!(text, "# {}\n# {name} = {example}", key.meaning);
     }
@@ -337,7 +405,8 @@ mod tests {
     fn every_key_of_the_table_is_read_and_the_template_reads_as_it_says() {
         for key in &KEYS {
             let value = match key.kind {
-                "path" => "\"/v\"",
+                "path" | "text" => "\"/v\"",
+                "kind of model" => "\"ollama\"",
                 "list of paths" => "[\"Notes\"]",
                 "true or false" => "true",
                 "table of servers" => "{ x = { command = \"y\" } }",

@@ -10,6 +10,7 @@ use vault::store::gc::ReadData;
 use crate::args::Global;
 use crate::config::Config;
 use crate::door::{AUDIT, GRANTS};
+use crate::embedding::{self, Effort};
 use crate::failure::{Exit, Failure};
 use crate::paper::Role;
 use crate::place::{self, Place};
@@ -107,6 +108,7 @@ fn look(global: &Global) -> Vec<Finding> {
     findings.extend(data_folder(&place));
     findings.extend(inside(&place));
     findings.extend(contents(&place.root));
+    findings.push(meaning(&config));
     if config.limits.read_only {
         findings.push(warn(
             "limits",
@@ -212,6 +214,25 @@ fn inside(place: &Place) -> Vec<Finding> {
         Err(refusal) => fail("grants", refusal.message, refusal.hint),
     });
     findings
+}
+
+/// Which embedding model is active, and whether it answers. A service is sent one word.
+fn meaning(config: &Config) -> Finding {
+    let choice = match config.embedding.choice() {
+        Ok(choice) => choice,
+        Err(problem) => return fail("meaning", problem.message, problem.hint),
+    };
+    match embedding::open(&choice, &config.embedding, Effort::Half) {
+        Ok(model) => {
+            let (name, width) = (model.name().to_owned(), model.dimensions());
+            ok("meaning", format!("the model `{name}` answers with {width} numbers; {}", choice.whereto()))
+        }
+        Err(error) => warn(
+            "meaning",
+            format!("{error} ({})", choice.whereto()),
+            "until it is mended, notes are found by their words alone; `[embedding]` in config.toml names the model",
+        ),
+    }
 }
 
 /// What a walk through the vault counted.

@@ -19,6 +19,7 @@ use vault::{Change, Vault, VaultPath};
 use crate::args::{Global, Writing};
 use crate::asker::AtTerminal;
 use crate::config::Config;
+use crate::embedding::{self, Effort};
 use crate::failure::{Exit, Failure};
 use crate::foreign;
 use crate::paper::{self, Role};
@@ -51,6 +52,7 @@ impl<'t> Door<'t> {
         let registry = tools::table::all();
         tools::table::add_foreign(&registry, &foreign);
         let road = build_road_with(&place, registry)?;
+        embedding::attach(road.vault(), &config, Effort::All)?;
         let ended = road.vault().recovered();
         if !ended.is_empty() {
             let ids: Vec<&str> = ended.iter().map(|(id, _)| id.as_str()).collect();

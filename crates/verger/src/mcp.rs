@@ -29,6 +29,7 @@ use rmcp::service::ServerInitializeError;
 use crate::args::{Global, McpOptions};
 use crate::config::Config;
 use crate::door;
+use crate::embedding;
 use crate::failure::{Exit, Failure};
 use crate::foreign;
 use crate::place;
@@ -87,6 +88,7 @@ fn open(global: &Global, options: &McpOptions, terminal: &Terminal) -> Result<Co
     foreign::offer(&registry, &config, &place, options)?;
     registry.register(Arc::new(resource::ReadResource::default()))?;
     let road = door::build_road_with(&place, registry)?;
+    embedding::attach(road.vault(), &config, embedding::Effort::Half)?;
     for (id, _) in road.vault().recovered() {
         terminal.note(&format!("note: an interrupted change was put in order at start ({id})"));
     }

@@ -18,6 +18,8 @@ mod asking;
 mod bases;
 #[path = "it/check.rs"]
 mod check;
+#[path = "it/embedding.rs"]
+mod embedding;
 #[path = "it/errors.rs"]
 mod errors;
 #[path = "it/mcp.rs"]

@@ -106,7 +106,9 @@ fn there_is_exactly_one_clippy_toml() {
 }
 
 /// Who may pass the fences of `clippy.toml`, and why. The list is closed: a new line here needs a reason in the commit.
-const THROUGH_THE_FENCE: [(&str, &str); 15] = [
+const THROUGH_THE_FENCE: [(&str, &str); 17] = [
+    ("crates/llm/src/embed/folder/files.rs", "a model's folder, outside every vault"),
+    ("crates/llm/src/http.rs", "the one HTTP client for models"),
     ("crates/vault/src/store.rs", "the store's own folder"),
     ("crates/vault/src/store/gc.rs", "the store's own files"),
     ("crates/vault/src/store/index.rs", "the text index's own folder"),

@@ -44,11 +44,17 @@ pub(super) fn ranked(view: &View<'_>, query: &str, cursor: Option<&str>) -> Resu
         limit: 4 * PAGE,
         how: How::Hybrid,
     };
-    let hits = view.find_notes(&find, now)?.notes.into_iter().map(|note| {
+    let found = view.find_notes(&find, now)?;
+    let caution = found.caution();
+    let hits = found.notes.into_iter().map(|note| {
         let excerpt = note.snippets.first().map(|line| line.text.clone()).or(note.excerpt.map(|(_, text)| text));
         json!({"filename": note.path, "result": {"score": note.score, "title": note.title, "excerpt": excerpt}})
     });
-    answer("omnisearch", hits.collect(), cursor)
+    let mut output = answer("omnisearch", hits.collect(), cursor)?;
+    if let Some(caution) = caution {
+        output.text += &format!("\n({caution})");
+    }
+    Ok(output)
 }
 
 fn hits_of(result: &Value) -> Vec<Value> {

@@ -89,11 +89,15 @@ impl Tool for SemanticSearch {
         };
         let now = i64::try_from(view.now().timestamp().as_nanosecond()).unwrap_or(i64::MAX);
         let found = view.find_notes(&query, now)?;
+        let caution = found.caution();
         let hits: Vec<Hit> = found.notes.into_iter().map(hit).collect();
         let near = neighbours(view, &hits)?;
         let mut text = count(hits.len(), "note");
         if let Some(total) = found.with_words.filter(|total| *total > hits.len()) {
             text += &format!(" of {total} with these words");
+        }
+        if let Some(caution) = &caution {
+            text += &format!("\n({caution})");
         }
         for (word, instead) in &found.corrected {
             text += &format!(
@@ -109,6 +113,7 @@ impl Tool for SemanticSearch {
         }
         let data = json!({
             "notes": hits, "with_words": found.with_words, "corrected": found.corrected, "neighbours": near,
+            "embedded": found.coverage, "caution": caution,
         });
         Ok(Plan::Answer(Output::new(text, data).from_vault("search")))
     }

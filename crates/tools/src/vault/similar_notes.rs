@@ -60,12 +60,17 @@ impl Tool for SimilarNotes {
             .collect();
         similar.truncate(limit);
         let mut text = format!("{} like {path}", count(similar.len(), "note"));
+        let caution = view.meaning_caution()?;
+        if let Some(caution) = &caution {
+            text += &format!("\n({caution})");
+        }
         for note in &similar {
             let linked = if note.linked { ", linked" } else { "" };
             text += &format!("\n{} ({:.2}{linked})", note.path, note.similarity);
         }
         Ok(Plan::Answer(
-            Output::new(text, json!({"path": path, "notes": similar})).from_vault("similar notes"),
+            Output::new(text, json!({"path": path, "notes": similar, "caution": caution}))
+                .from_vault("similar notes"),
         ))
     }
 }

@@ -1,7 +1,8 @@
 //! Keeps the vectors in step with the notes: all of them after a start, single ones after an edit.
 //!
 //! Only chunks whose text is new are embedded. Reading and embedding happen without the write lock, so a search waits
-//! for results to be put in and for nothing else.
+//! for results to be put in and for nothing else. With a slow model the new chunks are only counted here; they are
+//! embedded in [`super::work`].
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::PoisonError;
@@ -10,8 +11,9 @@ use std::thread;
 
 use super::Meaning;
 use super::chunks;
-use super::embedder::{EmbedError, embed_checked};
+use super::embedder::{EmbedError, Pace, embed_checked};
 use super::vectors::{Row, Vectors};
+use super::work::lay_out;
 use crate::catalog::threads;
 use crate::error::Result;
 use crate::files::{Entry, Kind, Stat};
@@ -59,7 +61,7 @@ struct Looked {
 enum Outcome {
     Gone,
     Unreadable(String),
-    Rows { stat: Stat, rows: Vec<Row>, embedded: usize, error: Option<EmbedError> },
+    Rows { stat: Stat, rows: Vec<Row>, missing: usize, embedded: usize, error: Option<EmbedError> },
 }
 
 impl Meaning {
@@ -131,21 +133,26 @@ impl Meaning {
     }
 
     /// Reads, embeds and puts in.
-    fn look_at(&self, paths: &[VaultPath], report: &mut Report) {
+    pub(super) fn look_at(&self, paths: &[VaultPath], report: &mut Report) {
         let _one_at_a_time = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         let looked = self.look_on_all_cores(paths);
         let mut vectors = self.write();
+        let mut desk = self.desk();
         let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
         for Looked { path, outcome } in looked {
             problems.remove(&path);
+            desk.stuck.remove(&path);
             match outcome {
-                Outcome::Gone => report.removed += usize::from(vectors.remove(&path)),
+                Outcome::Gone => {
+                    desk.spare(&vectors, &path);
+                    report.removed += usize::from(vectors.remove(&path));
+                }
                 Outcome::Unreadable(why) => {
                     vectors.remove(&path);
                     report.failed += 1;
                     problems.insert(path, why);
                 }
-                Outcome::Rows { stat, rows, embedded, error } => {
+                Outcome::Rows { stat, rows, missing, embedded, error } => {
                     report.notes += 1;
                     report.embedded += embedded;
                     report.kept += rows.len() - embedded.min(rows.len());
@@ -156,7 +163,7 @@ impl Meaning {
                             report.stopped = Some(error);
                         }
                     }
-                    vectors.put(path, stat, &rows);
+                    vectors.put(path, stat, &rows, missing);
                 }
             }
             self.unsaved.fetch_add(1, Ordering::Relaxed);
@@ -208,6 +215,11 @@ impl Meaning {
         let text = String::from_utf8_lossy(&bytes);
         let chunks = chunks::split(path, &text);
         let mut known = known_rows(&self.read(), path);
+        if self.embedder.pace() == Pace::Slow {
+            let pieces: Vec<_> = chunks.iter().map(|chunk| (chunk.hash, chunk.span.clone())).collect();
+            let (rows, missing) = lay_out(&pieces, &known, &self.desk().nothing);
+            return Outcome::Rows { stat, rows, missing, embedded: 0, error: None };
+        }
         let fresh: Vec<&chunks::Chunk<'_>> =
             chunks.iter().filter(|chunk| !known.contains_key(&chunk.hash)).collect();
         let texts: Vec<&str> = fresh.iter().map(|chunk| &*chunk.text).collect();
@@ -225,7 +237,7 @@ impl Meaning {
         });
         // Without its stat the note counts as changed, and the next catch-up tries again.
         let stat = if error.is_some() { Stat::default() } else { stat };
-        Outcome::Rows { stat, rows: rows.collect(), embedded: count, error }
+        Outcome::Rows { stat, rows: rows.collect(), missing: 0, embedded: count, error }
     }
 
     /// A catch-up takes its next look at once; without this, whoever has written would wait for all of it.
@@ -241,7 +253,7 @@ impl Meaning {
 }
 
 /// The note's vectors by the hash of what was embedded.
-fn known_rows(vectors: &Vectors, path: &VaultPath) -> HashMap<u64, Option<Row>> {
+pub(super) fn known_rows(vectors: &Vectors, path: &VaultPath) -> HashMap<u64, Option<Row>> {
     let rows = vectors.get(path).map_or(0..0, |note| note.rows());
     rows.filter_map(|row| vectors.row(row)).map(|row| (row.hash, Some(row))).collect()
 }

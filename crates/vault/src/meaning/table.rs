@@ -64,12 +64,12 @@ impl Table {
         self.vector_with(text, &mut Vec::new())
     }
 
-    fn vector_with(&self, text: &str, pieces: &mut Vec<u16>) -> [f32; WIDTH] {
+    fn vector_with(&self, text: &str, pieces: &mut Vec<u32>) -> [f32; WIDTH] {
         pieces.clear();
         self.pieces.split(text, pieces);
         let mut sum = [0.0; WIDTH];
         for piece in pieces.iter().filter(|piece| **piece != self.pieces.unknown()) {
-            let at = usize::from(*piece);
+            let at = *piece as usize;
             if let (Some(row), Some(scale)) = (self.rows.get(at), self.scales.get(at)) {
                 add(&mut sum, row, *scale);
             }

@@ -1,6 +1,7 @@
 //! What people see of the search by meaning, and that only what changed is embedded.
 
 mod evaluation;
+mod slow;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,12 +23,17 @@ struct Counting {
     name: &'static str,
     texts: Mutex<Vec<String>>,
     away: AtomicBool,
+    pace: Pace,
 }
 
 impl Counting {
     fn new(name: &'static str) -> Arc<Counting> {
+        Counting::with_pace(name, Pace::Quick)
+    }
+
+    fn with_pace(name: &'static str, pace: Pace) -> Arc<Counting> {
         let table = Table::built_in().unwrap();
-        Arc::new(Counting { table, name, texts: Mutex::default(), away: AtomicBool::new(false) })
+        Arc::new(Counting { table, name, texts: Mutex::default(), away: AtomicBool::new(false), pace })
     }
 
     fn taken(&self) -> Vec<String> {
@@ -55,6 +61,14 @@ impl Embedder for Counting {
         }
         self.texts.lock().unwrap().extend(texts.iter().map(|text| (*text).to_owned()));
         self.table.embed(texts)
+    }
+
+    fn pace(&self) -> Pace {
+        self.pace
+    }
+
+    fn batch(&self) -> usize {
+        4
     }
 }
 
@@ -282,7 +296,7 @@ fn another_model_embeds_everything_again_and_says_so() {
 fn damage_is_noticed_and_heals() {
     let Rig { files, folder, model, meaning, .. } = rig(VAULT);
     let before = meaning.search("car", &Filters::default(), 10, Visible::all()).unwrap();
-    let file = folder.path().join("vectors.bin");
+    let file = saved::file_path(folder.path(), "counting");
     let mut bytes = std::fs::read(&file).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;

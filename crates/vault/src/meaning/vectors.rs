@@ -2,12 +2,13 @@
 //!
 //! Owned by [`super::Meaning`]. A vector is kept as int8 with one scale (so 4 + width bytes), the rows of one note lie
 //! side by side, and a search looks at every row: at a hundred thousand notes that is some 60 MB and a few
-//! milliseconds, which no approximate index beats by enough to be worth its upkeep. Safe code: the loop over a row
-//! is written so that the compiler makes it vector instructions. Deliberately not here: text, files, models.
+//! milliseconds, which no approximate index beats by enough to be worth its upkeep. Deliberately not here: the inner loop
+//! ([`super::dot`]), text, files, models.
 
 use std::ops::Range;
 use std::thread;
 
+use super::dot::dot;
 use crate::catalog::threads;
 use crate::files::Stat;
 use crate::path::{VaultFolder, VaultPath};
@@ -76,8 +77,10 @@ pub struct Facts {
 pub struct NoteRows {
     /// Where it lies.
     pub path: VaultPath,
-    /// The version that was embedded.
+    /// The version that was looked at.
     pub stat: Stat,
+    /// How many of its chunks wait for their vector.
+    pub missing: u32,
     first: u32,
     count: u32,
     /// How long the sum of its vectors is; comparing whole notes needs it.
@@ -114,6 +117,8 @@ pub struct Vectors {
     order: Vec<u32>,
     /// Rows that no note has any more.
     dead: usize,
+    /// Chunks of all notes that wait for their vector.
+    missing: usize,
 }
 
 /// A vector to compare with.
@@ -128,7 +133,9 @@ impl Query {
     pub fn new(vector: &[f32]) -> Query {
         let largest = vector.iter().fold(0.0_f32, |largest, number| largest.max(number.abs()));
         let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
-        let scale = largest / QUERY_STEPS;
+        // Very wide vectors get coarser steps, so that no sum of products overflows.
+        let steps = QUERY_STEPS.min(i32::MAX as f32 / 128.0 / vector.len().max(1) as f32);
+        let scale = largest / steps;
         if !scale.is_normal() || !length.is_normal() {
             return Query { steps: vec![0; vector.len()], scale: 0.0 };
         }
@@ -174,6 +181,11 @@ impl Vectors {
     /// How many chunks have a vector.
     pub fn rows(&self) -> usize {
         self.facts.len() - self.dead
+    }
+
+    /// How many chunks wait for their vector.
+    pub fn missing(&self) -> usize {
+        self.missing
     }
 
     /// Bytes held in memory for the vectors and what is known of their chunks, paths left out.
@@ -234,9 +246,11 @@ impl Vectors {
         Some(Row { hash, start, length, scale, numbers: self.numbers(row).into() })
     }
 
-    /// Puts a note in, in place of what was known of it. Rows of another width are left out.
-    pub fn put(&mut self, path: VaultPath, stat: Stat, rows: &[Row]) {
+    /// Puts a note in, in place of what was known of it; `missing` of its chunks have no vector yet. Rows of another
+    /// width are left out.
+    pub fn put(&mut self, path: VaultPath, stat: Stat, rows: &[Row], missing: usize) {
         self.remove(&path);
+        self.missing += missing;
         let first = self.facts.len() as u32;
         let mut sum = vec![0.0_f32; self.width];
         for row in rows.iter().filter(|row| row.numbers.len() == self.width) {
@@ -248,7 +262,7 @@ impl Vectors {
         let length = sum.iter().map(|number| number * number).sum::<f32>().sqrt();
         let count = self.facts.len() as u32 - first;
         let place = self.place(&path).unwrap_or_else(|place| place);
-        let note = Some(NoteRows { path, stat, first, count, length });
+        let note = Some(NoteRows { path, stat, missing: narrow(missing), first, count, length });
         let number = match self.free.pop() {
             Some(number) => {
                 self.notes[number as usize] = note;
@@ -268,6 +282,7 @@ impl Vectors {
         let number = self.order.remove(place);
         if let Some(note) = self.notes[number as usize].take() {
             self.dead += note.rows().len();
+            self.missing -= (note.missing as usize).min(self.missing);
         }
         self.free.push(number);
         if self.dead > 1_000 + self.facts.len() / 4 {
@@ -381,19 +396,6 @@ impl Vectors {
     }
 }
 
-/// The sum of products. Whole lanes of 32 first: with a length known beforehand the compiler needs no loop for the rest.
-fn dot(row: &[i8], query: &[i16]) -> i32 {
-    let (rows, row_rest) = row.as_chunks::<32>();
-    let (queries, query_rest) = query.as_chunks::<32>();
-    let lanes: i32 = rows.iter().zip(queries).map(|(row, query)| products(row, query)).sum();
-    lanes + products(row_rest, query_rest)
-}
-
-#[inline(always)]
-fn products(row: &[i8], query: &[i16]) -> i32 {
-    row.iter().zip(query).map(|(row, query)| i32::from(*row) * i32::from(*query)).sum()
-}
-
 /// The best of many, without keeping them all.
 struct Best {
     keep: usize,
@@ -466,7 +468,7 @@ mod tests {
         let mut vectors = Vectors::new(WIDTH);
         for note in 0..notes {
             let rows: Vec<Row> = (0..rows).map(|at| row(note * rows + at)).collect();
-            vectors.put(path(note), Stat::default(), &rows);
+            vectors.put(path(note), Stat::default(), &rows, 0);
         }
         vectors
     }
@@ -529,7 +531,7 @@ mod tests {
         }
         assert!(!vectors.remove(&path(0)));
         for note in 0..1_000 {
-            vectors.put(path(note), Stat::default(), &[row(note)]);
+            vectors.put(path(note), Stat::default(), &[row(note)], 0);
         }
         assert_eq!((vectors.notes(), vectors.rows()), (1_500, 2_000));
         assert!(vectors.facts.len() < 2_000 + 1_000 + 2_000 / 2, "gaps are closed");
@@ -552,7 +554,7 @@ mod tests {
     #[test]
     fn rows_of_another_width_are_left_out() {
         let mut vectors = Vectors::new(7);
-        vectors.put(path(1), Stat::default(), &[row(1)]);
+        vectors.put(path(1), Stat::default(), &[row(1)], 0);
         assert_eq!((vectors.notes(), vectors.rows()), (1, 0));
     }
 }

@@ -1,6 +1,6 @@
-//! Splits text into the word pieces of uncased BERT: the alphabet of the embedding table.
+//! Splits text into the word pieces of BERT: the alphabet of the embedding table and of models in a folder.
 //!
-//! Called by [`super::table`]. Same pieces as the reference (compared with the
+//! Called by [`super::table`], and by the `verger` crate for models in a folder. Same pieces as the reference (compared with the
 //! `tokenizers` library on the 3,000 texts of the retrieval set and 4,000 of random characters; only marks and signs
 //! that Unicode has learned since its tables were made differ): controls dropped, ideographs apart, accents stripped,
 //! lower case, split at space and punctuation, then the longest piece of the vocabulary again and again. Special
@@ -16,7 +16,9 @@ use super::letters::{is_control, is_ideograph, is_mark, is_punctuation};
 /// Words of more characters than this are unknown, as in the reference.
 const LONGEST_WORD: usize = 100;
 /// No piece ends here.
-const NONE: u16 = u16::MAX;
+const NONE: u32 = u32::MAX;
+/// More nodes than the keys of the trie can tell apart.
+const MOST_NODES: usize = (1 << 24) - 4_096;
 
 /// A vocabulary of word pieces.
 #[derive(Debug)]
@@ -24,17 +26,35 @@ pub struct WordPiece {
     trie: Trie,
     /// The node behind `##`, where pieces that continue a word start.
     inside: u32,
-    unknown: u16,
+    unknown: u32,
+    case: Case,
+}
+
+/// Whether upper case matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Case {
+    /// Lower case without accents, as in uncased BERT.
+    Folded,
+    /// Letters stay as they are.
+    Kept,
 }
 
 impl WordPiece {
     /// Reads a vocabulary, one piece per line; the number of the line is the piece's id. `None` if it is none of BERT's
     /// kind: no `[UNK]`, no `##`, or more lines than ids.
     pub fn parse(vocabulary: &str) -> Option<WordPiece> {
+        WordPiece::new(vocabulary.lines(), Case::Folded)
+    }
+
+    /// Like [`WordPiece::parse`], of pieces in the order of their ids.
+    pub fn new<'p>(pieces: impl Iterator<Item = &'p str>, case: Case) -> Option<WordPiece> {
         let mut growing = Growing::default();
         let mut unknown = None;
-        for (id, piece) in vocabulary.lines().enumerate() {
-            let id = u16::try_from(id).ok().filter(|id| *id != NONE)?;
+        for (id, piece) in pieces.enumerate() {
+            if growing.ends.len() >= MOST_NODES || piece.len() > 4_096 {
+                return None;
+            }
+            let id = u32::try_from(id).ok().filter(|id| *id != NONE)?;
             growing.insert(piece.as_bytes(), id);
             if piece == "[UNK]" {
                 unknown = Some(id);
@@ -42,21 +62,22 @@ impl WordPiece {
         }
         let trie = growing.finish();
         let inside = trie.child(0, b'#').and_then(|node| trie.child(node, b'#'))?;
-        Some(WordPiece { trie, inside, unknown: unknown? })
+        Some(WordPiece { trie, inside, unknown: unknown?, case })
     }
 
     /// The id that stands for a word that cannot be put together from pieces.
-    pub fn unknown(&self) -> u16 {
+    pub fn unknown(&self) -> u32 {
         self.unknown
     }
 
     /// Puts the pieces of the text behind those that `pieces` holds already.
-    pub fn split(&self, text: &str, pieces: &mut Vec<u16>) {
+    pub fn split(&self, text: &str, pieces: &mut Vec<u32>) {
         let mut word = Word { vocabulary: self, bytes: Vec::with_capacity(64), letters: 0, pieces };
         for letter in text.chars() {
             match letter {
                 'a'..='z' | '0'..='9' => word.push_ascii(letter as u8),
-                'A'..='Z' => word.push_ascii(letter as u8 | 0x20),
+                'A'..='Z' if self.case == Case::Folded => word.push_ascii(letter as u8 | 0x20),
+                'A'..='Z' => word.push_ascii(letter as u8),
                 ' ' | '\t' | '\n' | '\r' => word.finish(),
                 '!'..='~' => word.alone(letter),
                 _ => word.push_rare(letter),
@@ -71,7 +92,7 @@ struct Word<'w> {
     vocabulary: &'w WordPiece,
     bytes: Vec<u8>,
     letters: usize,
-    pieces: &'w mut Vec<u16>,
+    pieces: &'w mut Vec<u32>,
 }
 
 impl Word<'_> {
@@ -104,11 +125,14 @@ impl Word<'_> {
         if apart {
             self.finish();
         }
-        decompose_canonical(letter, |part| {
-            if !is_mark(part) {
-                part.to_lowercase().for_each(|lower| self.push_lower(lower));
-            }
-        });
+        match self.vocabulary.case {
+            Case::Kept => self.push_lower(letter),
+            Case::Folded => decompose_canonical(letter, |part| {
+                if !is_mark(part) {
+                    part.to_lowercase().for_each(|lower| self.push_lower(lower));
+                }
+            }),
+        }
         if apart {
             self.finish();
         }
@@ -157,7 +181,7 @@ struct Trie {
     /// Open addressing; `to` is 0 where nothing lies, because no edge leads to the root.
     edges: Vec<Edge>,
     /// For every node the piece that ends there.
-    ends: Vec<u16>,
+    ends: Vec<u32>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -183,7 +207,7 @@ impl Trie {
     }
 
     /// The longest piece at the start of `bytes`, with its length.
-    fn longest(&self, root: u32, bytes: &[u8]) -> Option<(usize, u16)> {
+    fn longest(&self, root: u32, bytes: &[u8]) -> Option<(usize, u32)> {
         let mut node = root;
         let mut best = None;
         for (at, byte) in bytes.iter().enumerate() {
@@ -211,11 +235,11 @@ fn first_place(key: u32, size: usize) -> usize {
 #[derive(Default)]
 struct Growing {
     edges: HashMap<u32, u32>,
-    ends: Vec<u16>,
+    ends: Vec<u32>,
 }
 
 impl Growing {
-    fn insert(&mut self, piece: &[u8], id: u16) {
+    fn insert(&mut self, piece: &[u8], id: u32) {
         if self.ends.is_empty() {
             self.ends.push(NONE);
         }
@@ -318,7 +342,25 @@ mod tests {
         assert!(WordPiece::parse("").is_none());
         assert!(WordPiece::parse("a\nb\n##c").is_none());
         assert!(WordPiece::parse("[UNK]\na").is_none());
-        assert!(WordPiece::parse(&format!("[UNK]\n##a{}", "\nx".repeat(70_000))).is_none());
+    }
+
+    #[test]
+    fn a_cased_vocabulary_tells_upper_case_and_accents_apart() {
+        let pieces = ["[UNK]", "Café", "cafe", "##S", "a"];
+        let cased = WordPiece::new(pieces.into_iter(), Case::Kept).unwrap();
+        let mut split = Vec::new();
+        cased.split("Café cafe café aS A", &mut split);
+        assert_eq!(split, [1, 2, 0, 4, 3, 0]);
+    }
+
+    #[test]
+    fn a_vocabulary_of_more_than_65_thousand_pieces_is_read() {
+        let many: Vec<String> = (0..70_000).map(|number| format!("p{number}")).collect();
+        let pieces = ["[UNK]", "##a"].into_iter().chain(many.iter().map(String::as_str));
+        let large = WordPiece::new(pieces, Case::Folded).unwrap();
+        let mut split = Vec::new();
+        large.split("p69999 P1", &mut split);
+        assert_eq!(split, [70_001, 3]);
     }
 
     proptest::proptest! {

@@ -1,4 +1,4 @@
-//! A file of the text index, mapped into memory. The one place in the crate with `unsafe` in it.
+//! A file of the text index, mapped into memory. One of two places in the crate with `unsafe` in it (the other is `meaning/dot.rs`).
 //!
 //! Called by `store/index.rs`. What the bytes mean and whether they are good is judged in `crate::index`, which checks a
 //! block's hash before it believes it and reads any bytes without panicking.

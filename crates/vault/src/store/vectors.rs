@@ -4,9 +4,11 @@
 //! is anybody's only copy. Layout, all numbers little-endian: magic (8) · length of the model's name (u16) · name ·
 //! width (u32) · notes (u32) · rows (u32) · first 16 bytes of the BLAKE3 of all that; then blocks: length (u32) · first
 //! 16 bytes of the payload's BLAKE3 · payload; the last block is empty. A payload is notes one behind the other: length
-//! of the path (u16) · path · size · time · inode (8 each) · rows (u32), each row: hash (u64) · start · length · scale
+//! of the path (u16) · path · size · time · inode (8 each) · chunks without a vector · rows (u32 each), each row: hash (u64) · start · length · scale
 //! (4 each) · the vector (width bytes). A damaged block costs the notes in it, not the others.
 //! Written beside the old file, synced and renamed, by one process at a time; readers always see a whole file.
+//! Every model has its own file, so that a program which still runs with another model writes over nothing, and going
+//! back to a model costs nothing.
 
 use std::fs::{File, TryLockError};
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
@@ -18,10 +20,10 @@ use crate::meaning::vectors::{Facts, Row, Vectors};
 use crate::path::VaultPath;
 
 /// Goes up with the layout and with the way notes are cut into chunks.
-const MAGIC: &[u8; 8] = b"VGRVEC1\n";
+const MAGIC: &[u8; 8] = b"VGRVEC2\n";
 const CHECK: usize = 16;
 /// Bytes of a note without its path and rows, and of a row without its vector.
-const NOTE: usize = 30;
+const NOTE: usize = 34;
 const ROW: usize = 20;
 /// A block is closed when it has grown to this.
 const BLOCK: usize = 256 * 1024;
@@ -56,9 +58,11 @@ pub enum Saved {
 /// Reads the vectors of this model from the data folder.
 pub fn load(folder: &Path, model: &str, width: usize) -> Result<Loaded> {
     let cannot = |error| Error::io("cannot read the saved vectors", error);
-    let file = match open_existing(&file_path(folder)) {
+    let file = match open_existing(&file_path(folder, model)) {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Loaded::Nothing),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Ok(newest_other(folder).map_or(Loaded::Nothing, Loaded::OtherModel));
+        }
         Err(error) => return Err(cannot(error)),
     };
     let size = file.metadata().map_err(cannot)?.len();
@@ -94,12 +98,40 @@ pub fn save(folder: &Path, model: &str, width: usize, vectors: &Vectors) -> Resu
     write_all(&mut output, model, width, vectors).map_err(cannot)?;
     let file = output.into_inner().map_err(|error| cannot(error.into_error()))?;
     file.sync_all().map_err(cannot)?;
-    put_in_place(&fresh, &file_path(folder)).map_err(cannot)?;
+    put_in_place(&fresh, &file_path(folder, model)).map_err(cannot)?;
     Ok(Saved::Written)
 }
 
-fn file_path(folder: &Path) -> PathBuf {
-    folder.join("vectors.bin")
+/// Held by the one process that embeds what waits; the others take over what it saves.
+#[derive(Debug)]
+pub struct Working(#[expect(dead_code, reason = "the lock lives as long as the handle")] File);
+
+/// The right to embed what waits, unless another process has it.
+pub fn try_to_work(folder: &Path, model: &str) -> Result<Option<Working>> {
+    let cannot = |error| Error::io("cannot lock the saved vectors", error);
+    make_folder(folder).map_err(cannot)?;
+    let lock = create(&file_path(folder, model).with_extension("working"), Truncate::No).map_err(cannot)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(Some(Working(lock))),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(cannot(error)),
+    }
+}
+
+/// The file of one model.
+pub(crate) fn file_path(folder: &Path, model: &str) -> PathBuf {
+    let mark = blake3::hash(model.as_bytes()).to_hex();
+    folder.join(format!("vectors-{}.bin", &mark[..12]))
+}
+
+/// The model of the file that was written last, if there is any.
+#[expect(clippy::disallowed_methods, reason = "a cache in the data folder, outside the vault")]
+fn newest_other(folder: &Path) -> Option<String> {
+    let files = std::fs::read_dir(folder).ok()?.flatten();
+    let files = files.filter(|file| file.path().extension().is_some_and(|ending| ending == "bin"));
+    let dated = files.filter_map(|file| Some((file.metadata().ok()?.modified().ok()?, file.path())));
+    let (_, newest) = dated.max()?;
+    read_head(&mut open_existing(&newest).ok()?).ok()?.map(|head| head.model)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a cache in the data folder, outside the vault")]
@@ -198,12 +230,12 @@ fn read_notes(payload: &[u8], vectors: &mut Vectors, width: usize) -> Option<()>
         let length = usize::from(parts.u16()?);
         let path = VaultPath::parse(std::str::from_utf8(parts.bytes(length)?).ok()?).ok()?;
         let stat = Stat { size: parts.u64()?, modified_ns: parts.u64()?.cast_signed(), inode: parts.u64()? };
-        let count = parts.u32()?;
+        let (missing, count) = (parts.u32()?, parts.u32()?);
         rows.clear();
         for _ in 0..count {
             rows.push(read_row(&mut parts, width)?);
         }
-        vectors.put(path, stat, &rows);
+        vectors.put(path, stat, &rows, missing as usize);
     }
     Some(())
 }
@@ -234,6 +266,7 @@ fn write_all(output: &mut impl Write, model: &str, width: usize, vectors: &Vecto
         for number in [note.stat.size, note.stat.modified_ns.cast_unsigned(), note.stat.inode] {
             payload.extend_from_slice(&number.to_le_bytes());
         }
+        payload.extend_from_slice(&note.missing.to_le_bytes());
         payload.extend_from_slice(&(note.rows().len() as u32).to_le_bytes());
         note.rows().for_each(|row| write_row(&mut payload, vectors, row));
         if payload.len() >= BLOCK {
@@ -310,7 +343,7 @@ mod tests {
 
     const WIDTH: usize = 16;
 
-    type Notes = Vec<(VaultPath, Stat, Vec<Row>)>;
+    type Notes = Vec<(VaultPath, Stat, u32, Vec<Row>)>;
 
     fn vectors(notes: usize) -> Vectors {
         let mut vectors = Vectors::new(WIDTH);
@@ -321,7 +354,7 @@ mod tests {
                 .collect();
             let path = VaultPath::parse(&format!("Folder/Note {note:05}.md")).unwrap();
             let stat = Stat { size: note as u64, modified_ns: -5, inode: u64::MAX };
-            vectors.put(path, stat, &rows);
+            vectors.put(path, stat, &rows, note % 3);
         }
         vectors
     }
@@ -330,7 +363,7 @@ mod tests {
         let rows = |note: &crate::meaning::vectors::NoteRows| {
             note.rows().filter_map(|row| vectors.row(row)).collect()
         };
-        vectors.iter().map(|note| (note.path.clone(), note.stat, rows(note))).collect()
+        vectors.iter().map(|note| (note.path.clone(), note.stat, note.missing, rows(note))).collect()
     }
 
     fn saved(notes: usize) -> (tempfile::TempDir, Notes) {
@@ -363,13 +396,15 @@ mod tests {
             matches!(load(folder.path(), "better", WIDTH).unwrap(), Loaded::OtherModel(name) if name == "model")
         );
         assert!(matches!(load(folder.path(), "model", 8).unwrap(), Loaded::OtherModel(_)));
+        save(folder.path(), "better", WIDTH, &vectors(9)).unwrap();
+        assert_eq!(loaded(folder.path()).0.len(), 3, "the other model's vectors are still there");
         assert!(matches!(load(&folder.path().join("x"), "model", WIDTH).unwrap(), Loaded::Nothing));
     }
 
     #[test]
     fn damage_costs_the_notes_of_its_block_only() {
         let (folder, before) = saved(20_000);
-        let file = file_path(folder.path());
+        let file = file_path(folder.path(), "model");
         let good = std::fs::read(&file).unwrap();
         assert!(good.len() > 3 * BLOCK);
         let mut bad = good.clone();
@@ -383,7 +418,7 @@ mod tests {
     #[test]
     fn every_cut_and_every_flip_is_noticed_and_never_believed() {
         let (folder, before) = saved(30);
-        let file = file_path(folder.path());
+        let file = file_path(folder.path(), "model");
         let good = std::fs::read(&file).unwrap();
         let flips = (0..good.len()).map(|at| {
             let mut bad = good.clone();
@@ -397,6 +432,17 @@ mod tests {
             assert!(damage.is_some());
             assert!(after.iter().all(|note| before.contains(note)));
         }
+    }
+
+    #[test]
+    fn one_process_at_a_time_embeds_for_a_model() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = try_to_work(folder.path(), "model").unwrap();
+        assert!(first.is_some());
+        assert!(try_to_work(folder.path(), "model").unwrap().is_none());
+        assert!(try_to_work(folder.path(), "better").unwrap().is_some());
+        drop(first);
+        assert!(try_to_work(folder.path(), "model").unwrap().is_some());
     }
 
     #[test]

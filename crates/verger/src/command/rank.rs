@@ -85,6 +85,9 @@ fn tell_the_rest(door: &Door<'_>, data: &Value, shown: usize) {
     if total > shown as u64 {
         door.terminal.note(&format!("{shown} of {total} notes shown; see more with -m"));
     }
+    if let Some(caution) = data.get("caution").and_then(Value::as_str) {
+        door.terminal.note(&format!("note: {caution}"));
+    }
     if shown == 0 {
         door.terminal.note("no note holds these words; try --meaning, or -x for an exact text");
     }

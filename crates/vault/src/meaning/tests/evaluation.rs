@@ -119,7 +119,7 @@ fn hybrid_is_better_than_ranked_alone() {
     for (number, text) in set.docs.iter().enumerate() {
         let path = VaultPath::parse(&format!("{number:05}.md")).unwrap();
         let row = Row::new(0, 0..text.len(), &table.vector(text));
-        vectors.put(path, Stat::default(), &Vec::from_iter(row));
+        vectors.put(path, Stat::default(), &Vec::from_iter(row), 0);
     }
     let ranked = Ranked::new(&set.docs);
     let rows = [("headings", &set.heading_queries, 0.460), ("sentences", &set.sentence_queries, 0.370)];

@@ -1,0 +1,136 @@
+//! Everything that can go wrong with a model, as reasons, each with what to do.
+
+use std::time::Duration;
+
+/// Why a model gave nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The base address cannot be used.
+    #[error("`{url}` cannot be used: {why}")]
+    Address {
+        /// The address as it was given.
+        url: String,
+        /// Why not.
+        why: &'static str,
+    },
+    /// The service does not know us.
+    #[error("{service} refused the key ({status}): {message}")]
+    Auth {
+        /// Host and port.
+        service: String,
+        /// The HTTP status.
+        status: u16,
+        /// What it said.
+        message: String,
+    },
+    /// Too many requests.
+    #[error("{service} is asked too often (429): {message}")]
+    RateLimit {
+        /// Host and port.
+        service: String,
+        /// What it said.
+        message: String,
+        /// How long it wants to be left alone.
+        wait: Duration,
+    },
+    /// The service is overloaded or broken.
+    #[error("{service} cannot answer now ({status}): {message}")]
+    Overloaded {
+        /// Host and port.
+        service: String,
+        /// The HTTP status.
+        status: u16,
+        /// What it said.
+        message: String,
+    },
+    /// The service or the model does not exist there.
+    #[error("{service} knows no such address or model ({status}): {message}")]
+    NotFound {
+        /// Host and port.
+        service: String,
+        /// The HTTP status.
+        status: u16,
+        /// What it said.
+        message: String,
+    },
+    /// The service cannot do what it was asked.
+    #[error("{service} refused the request ({status}): {message}")]
+    BadRequest {
+        /// Host and port.
+        service: String,
+        /// The HTTP status.
+        status: u16,
+        /// What it said.
+        message: String,
+    },
+    /// The service could not be reached, or the connection broke.
+    #[error("{service} cannot be reached: {message}")]
+    Network {
+        /// Host and port.
+        service: String,
+        /// What happened.
+        message: String,
+    },
+    /// The answer took too long.
+    #[error("{service} did not answer within {seconds} s")]
+    Slow {
+        /// Host and port.
+        service: String,
+        /// The limit.
+        seconds: u64,
+    },
+    /// The answer is larger than any answer should be.
+    #[error("{service} sent more than {limit} bytes")]
+    TooBig {
+        /// Host and port.
+        service: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// The answer is not what was asked for.
+    #[error("{service} gave an answer that makes no sense: {message}")]
+    Answer {
+        /// Host and port.
+        service: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A model's file is missing, damaged or of another kind.
+    #[error("{file}: {message}")]
+    File {
+        /// The file or folder.
+        file: String,
+        /// What was expected.
+        message: String,
+    },
+}
+
+impl Error {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Error::Address { .. } => "use https://, or http:// to this machine (127.0.0.1, localhost, [::1])",
+            Error::Auth { .. } => "check the key in the variable that the configuration names",
+            Error::RateLimit { .. } | Error::Overloaded { .. } => "wait, and try again",
+            Error::NotFound { .. } => {
+                "check the address and the model's name; with Ollama, pull the model first"
+            }
+            Error::BadRequest { .. } => "check the model's name and its settings",
+            Error::Network { .. } | Error::Slow { .. } => {
+                "check that the service runs and that the address is right"
+            }
+            Error::TooBig { .. } | Error::Answer { .. } => {
+                "check that the address is that of an embedding service"
+            }
+            Error::File { .. } => "check the folder; `docs/guide/meaning.md` says what it must hold",
+        }
+    }
+
+    /// Whether asking the same again may help.
+    pub fn is_passing(&self) -> bool {
+        matches!(
+            self,
+            Error::RateLimit { .. } | Error::Overloaded { .. } | Error::Network { .. } | Error::Slow { .. }
+        )
+    }
+}
