@@ -9,6 +9,7 @@
 mod batch;
 mod bits;
 mod build;
+mod count;
 mod exact;
 mod field;
 mod found;
@@ -18,6 +19,7 @@ mod plan;
 mod postings;
 mod ranked;
 mod save;
+mod score;
 mod segment;
 mod snippet;
 mod state;
@@ -191,8 +193,7 @@ impl TextIndex {
     /// The files that a query has to look into, in path order; `None` if the index cannot rule out any.
     pub fn candidates(&self, query: &Query, visible: Visible<'_>) -> Result<Option<Vec<VaultPath>>> {
         let state = self.state();
-        let among =
-            Among::new(&state, query.folder.as_ref(), query.glob.as_deref(), visible, &Sight::default())?;
+        let among = Among::new(&state, &found::picked(query), visible, &Sight::default())?;
         let Ok(found::Candidates::These { docs, .. }) = found::candidates(&state, query, &among) else {
             return Ok(None);
         };

@@ -6,8 +6,8 @@ use std::io;
 use memchr::memchr;
 
 use super::field::Field;
-use super::postings::{put, put_head, put_line};
-use super::segment::{Kind, Segment};
+use super::postings::{Streams, Written};
+use super::segment::{Doc, Kind, Segment};
 use super::token::{Token, line_tokens, tokens};
 use super::writer::{Checksums, TermEntry, Writer};
 use crate::files::{Entry, Files};
@@ -39,10 +39,9 @@ struct Waiting {
 /// Tokens that are looked up together.
 const TOGETHER: usize = 32;
 
-struct Read {
-    entry: Entry,
-    kind: Kind,
-    words: u32,
+struct Read<'a> {
+    entry: &'a Entry,
+    doc: Doc,
 }
 
 /// Reads and indexes files, at most [`MOST_DOCS`], which must be sorted by path.
@@ -56,8 +55,9 @@ pub(super) fn index(files: &dyn Files, entries: &[Entry], batch: &mut Batch) -> 
 }
 
 impl Batch {
-    fn read(&mut self, files: &dyn Files, entry: &Entry, number: u64) -> Read {
-        let mut read = Read { entry: entry.clone(), kind: Kind::Unread, words: 0 };
+    fn read<'a>(&mut self, files: &dyn Files, entry: &'a Entry, number: u64) -> Read<'a> {
+        let doc = Doc { kind: Kind::Unread, words: 0, lines: 0, stat: entry.stat };
+        let mut read = Read { entry, doc };
         self.name(entry, number);
         if entry.stat.size > LARGEST_TEXT {
             return read;
@@ -68,12 +68,12 @@ impl Batch {
             return read;
         }
         if memchr(0, &bytes).is_some() {
-            read.kind = Kind::Binary;
+            read.doc.kind = Kind::Binary;
             return read;
         }
-        read.kind = Kind::Text;
-        tokens(&bytes, entry.path.is_note(), |token| {
-            read.words += u32::from(token.word);
+        read.doc.kind = Kind::Text;
+        read.doc.lines = tokens(&bytes, entry.path.is_note(), |token| {
+            read.doc.words += u32::from(token.word);
             self.push(number, &token);
         });
         read
@@ -121,29 +121,28 @@ impl Batch {
         self.waiting_text.clear();
     }
 
-    fn write(&mut self, docs: &[Read]) -> io::Result<Segment> {
+    fn write(&mut self, docs: &[Read<'_>]) -> io::Result<Segment> {
         self.look_up();
         let order = self.words.sorted();
         let counts = self.sort_by_term(&order);
         let mut writer = Writer::new(Vec::new(), Checksums::No)?;
-        let (mut lines, mut places) = (Vec::new(), Vec::new());
+        let mut written = Written::default();
         let mut start = 0;
         for term in &order {
             let end = start + counts[*term as usize] as usize;
             let here = self.sorted.get(start..end).unwrap_or_default();
-            let docs = encode(here, &mut lines, &mut places);
+            let docs = encode(here, &mut written);
             writer.term(&TermEntry {
                 text: self.words.text(*term),
                 docs,
                 occurrences: here.len() as u32,
                 last_doc: here.last().map_or(0, |place| (place >> 51) as u32),
-                lines: &lines,
-                places: &places,
+                streams: Streams { docs: &written.docs, lines: &written.lines, places: &written.places },
             })?;
             start = end;
         }
         for read in docs {
-            writer.doc(read.entry.path.as_str(), read.kind, read.words, read.entry.stat)?;
+            writer.doc(read.entry.path.as_str(), &read.doc)?;
         }
         Segment::own(writer.finish()?).map_err(io::Error::other)
     }
@@ -169,22 +168,16 @@ impl Batch {
     }
 }
 
-/// Writes a term's places into the two streams; how many documents they are.
-fn encode(all: &[u64], lines: &mut Vec<u8>, places: &mut Vec<u8>) -> u32 {
-    lines.clear();
-    places.clear();
-    let (mut docs, mut before) = (0, 0);
+/// Writes a term's places into its streams; how many documents they are.
+fn encode(all: &[u64], written: &mut Written) -> u32 {
+    written.clear();
+    let mut docs = 0;
     for here in all.chunk_by(|a, b| a >> 51 == b >> 51) {
-        let doc = (here[0] >> 51) as u32;
-        put_head(lines, doc - before, here.len() as u32);
-        (docs, before) = (docs + 1, doc);
-        let mut line_before = 0;
-        for place in here {
-            let line = (place >> 27 & 0xff_ffff) as u32;
-            put_line(lines, line - line_before, (place & 7) as u8);
-            put(places, (place >> 3 & 0xff_ffff) as u32);
-            line_before = line;
-        }
+        let occurrence = |place: &u64| {
+            ((place >> 27 & 0xff_ffff) as u32, (place >> 3 & 0xff_ffff) as u32, (place & 7) as u8)
+        };
+        written.add((here[0] >> 51) as u32, here.iter().map(occurrence));
+        docs += 1;
     }
     docs
 }
