@@ -4,7 +4,7 @@
 //! damaged there is built anew from the notes, and said so ([`Finder::take_notices`]). Deliberately not here: what may be
 //! seen (every question takes a [`Visible`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -12,7 +12,7 @@ use crate::catalog::Visible;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::files::Files;
-use crate::index::{Event, RankedQuery, Snippet, TextIndex};
+use crate::index::{Event, Hit, RankedQuery, Sight, Snippet, TextIndex};
 use crate::meaning::fuse::{WEIGHT, fuse};
 use crate::meaning::table::Table;
 use crate::meaning::{EmbedError, Filters, Meaning};
@@ -66,6 +66,13 @@ pub struct NoteFound {
     pub snippets: Vec<Snippet>,
     /// The piece that is nearest in meaning, with the headings above it.
     pub excerpt: Option<(Vec<String>, String)>,
+}
+
+impl NoteFound {
+    fn by_words(hit: Hit) -> NoteFound {
+        let Hit { path, score, title, snippets } = hit;
+        NoteFound { path, title, score, snippets, excerpt: None }
+    }
 }
 
 /// What was found.
@@ -180,35 +187,33 @@ impl Finder {
         Ok(())
     }
 
-    /// Finds notes.
-    pub fn find(&self, query: &FindQuery, visible: Visible<'_>, now_ns: i64) -> Result<NotesFound> {
+    /// Finds notes. `sight` is what the index remembers of `visible`.
+    pub fn find(
+        &self,
+        query: &FindQuery,
+        visible: Visible<'_>,
+        sight: &Sight,
+        now_ns: i64,
+    ) -> Result<NotesFound> {
         match query.how {
-            How::Ranked => self.ranked(query, query.limit, visible, now_ns),
+            How::Ranked => {
+                let words = self.words(query, query.limit, visible)?;
+                let ranked = self.text()?.ranked_as(&words, visible, sight, now_ns)?;
+                let notes = ranked.hits.into_iter().map(NoteFound::by_words);
+                let (total, corrected) = (Some(ranked.total), ranked.corrected);
+                Ok(NotesFound { notes: notes.collect(), with_words: total, corrected })
+            }
             How::Meaning => self.by_meaning(query, visible),
-            How::Hybrid => self.hybrid(query, visible, now_ns),
+            How::Hybrid => self.hybrid(query, visible, sight, now_ns),
         }
     }
 
-    fn ranked(
-        &self,
-        query: &FindQuery,
-        limit: usize,
-        visible: Visible<'_>,
-        now_ns: i64,
-    ) -> Result<NotesFound> {
+    fn words(&self, query: &FindQuery, limit: usize, visible: Visible<'_>) -> Result<RankedQuery> {
         let mut words = RankedQuery::new(&query.text);
         words.folder = query.folder.clone();
         words.only = self.only(query, visible)?;
         words.limit = limit;
-        let ranked = self.text()?.ranked(&words, visible, now_ns)?;
-        let notes = ranked.hits.into_iter().map(|hit| NoteFound {
-            path: hit.path,
-            title: hit.title,
-            score: hit.score,
-            snippets: hit.snippets,
-            excerpt: None,
-        });
-        Ok(NotesFound { notes: notes.collect(), with_words: Some(ranked.total), corrected: ranked.corrected })
+        Ok(words)
     }
 
     fn by_meaning(&self, query: &FindQuery, visible: Visible<'_>) -> Result<NotesFound> {
@@ -234,16 +239,23 @@ impl Finder {
     }
 
     /// The ranked list and the vectors, joined by weight: meaning never replaces the words.
-    fn hybrid(&self, query: &FindQuery, visible: Visible<'_>, now_ns: i64) -> Result<NotesFound> {
-        let ranked = self.ranked(query, CANDIDATES, visible, now_ns)?;
+    fn hybrid(
+        &self,
+        query: &FindQuery,
+        visible: Visible<'_>,
+        sight: &Sight,
+        now_ns: i64,
+    ) -> Result<NotesFound> {
+        let words = RankedQuery { lines: false, ..self.words(query, CANDIDATES, visible)? };
+        let index = self.text()?;
+        let ranked = index.ranked_as(&words, visible, sight, now_ns)?;
         let list: Vec<(VaultPath, f32)> =
-            ranked.notes.iter().map(|note| (note.path.clone(), note.score)).collect();
+            ranked.hits.iter().map(|hit| (hit.path.clone(), hit.score)).collect();
         let also: Vec<VaultPath> = list.iter().map(|(path, _)| path.clone()).collect();
         let meaning = self.meaning()?;
         let filters = filters(query);
         let scores = meaning.scores(&query.text, &filters, CANDIDATES, &also, visible).map_err(embedding)?;
-        let mut by_words: BTreeMap<VaultPath, NoteFound> =
-            ranked.notes.into_iter().map(|note| (note.path.clone(), note)).collect();
+        let with_words: BTreeSet<&VaultPath> = also.iter().collect();
         let mut excerpts: BTreeMap<VaultPath, (Vec<String>, String)> = BTreeMap::new();
         for hit in meaning.search(&query.text, &filters, CANDIDATES, visible).map_err(embedding)? {
             excerpts.entry(hit.path).or_insert((hit.heading, hit.excerpt));
@@ -251,12 +263,18 @@ impl Finder {
         let best = fuse(&list, &scores, WEIGHT).into_iter().take(query.limit);
         let notes = best.map(|(path, score)| {
             let excerpt = excerpts.remove(&path);
-            let found = by_words.remove(&path);
-            let (title, snippets) = found
-                .map_or_else(|| (path.stem().to_owned(), Vec::new()), |note| (note.title, note.snippets));
+            // Only what is shown is read: cutting lines out of two hundred candidates took longer than finding them.
+            let (title, snippets) = match with_words.contains(&path) {
+                true => index.lines_of(&path, &ranked),
+                false => (path.stem().to_owned(), Vec::new()),
+            };
             NoteFound { path, title, score, snippets, excerpt }
         });
-        Ok(NotesFound { notes: notes.collect(), with_words: ranked.with_words, corrected: ranked.corrected })
+        Ok(NotesFound {
+            notes: notes.collect(),
+            with_words: Some(ranked.total),
+            corrected: ranked.corrected.clone(),
+        })
     }
 
     /// The notes that a date or a list leaves, for the ranked list, which knows neither.

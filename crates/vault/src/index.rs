@@ -190,6 +190,11 @@ impl TextIndex {
         })
     }
 
+    /// The title of a note and the lines that say most about why it was found.
+    pub fn lines_of(&self, path: &VaultPath, ranked: &Ranked) -> (String, Vec<Snippet>) {
+        snippet::snippets(&*self.files, path, &ranked.words)
+    }
+
     /// The files that a query has to look into, in path order; `None` if the index cannot rule out any.
     pub fn candidates(&self, query: &Query, visible: Visible<'_>) -> Result<Option<Vec<VaultPath>>> {
         let state = self.state();

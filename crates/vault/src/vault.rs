@@ -13,6 +13,7 @@ use crate::finder::Finder;
 use crate::path::VaultPath;
 use crate::policy::{IGNORE_FILES, PROTECT_FILES, Rules, Scope};
 use crate::recover;
+use crate::sights::Sights;
 use crate::store::gc::{self, Collected, ReadData, Report, Retention};
 use crate::store::record::Ending;
 use crate::store::{self, Store};
@@ -26,6 +27,7 @@ pub struct Vault {
     catalog: OnceLock<Arc<Live>>,
     finder: Arc<Finder>,
     watcher: OnceLock<Watcher>,
+    sights: Sights,
     recovered: Vec<(String, Ending)>,
 }
 
@@ -46,6 +48,7 @@ impl Vault {
             store: Mutex::new(store),
             catalog: OnceLock::new(),
             watcher: OnceLock::new(),
+            sights: Sights::default(),
             recovered,
         })
     }
@@ -180,6 +183,10 @@ impl Vault {
 
     pub(crate) fn store(&self) -> MutexGuard<'_, Store> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn sights(&self) -> &Sights {
+        &self.sights
     }
 
     pub(crate) fn disk(&self) -> &Disk {

@@ -30,6 +30,8 @@ pub struct RankedQuery {
     pub limit: usize,
     /// Whether young notes count more.
     pub recency: Option<Recency>,
+    /// Whether to read each hit for its title and its lines; without, [`super::TextIndex::lines_of`] does so later.
+    pub lines: bool,
 }
 
 /// How much the age of a note counts.
@@ -44,7 +46,7 @@ pub struct Recency {
 impl RankedQuery {
     /// Words in all notes, ten hits.
     pub fn new(text: &str) -> RankedQuery {
-        RankedQuery { text: text.to_owned(), folder: None, only: None, limit: 10, recency: None }
+        RankedQuery { text: text.to_owned(), folder: None, only: None, limit: 10, recency: None, lines: true }
     }
 }
 
@@ -57,6 +59,8 @@ pub struct Ranked {
     pub total: usize,
     /// Words that nobody wrote, with those that were looked for instead.
     pub corrected: Vec<(String, Vec<String>)>,
+    /// What was looked for.
+    pub(super) words: Vec<Word>,
 }
 
 /// A note that fits.
@@ -78,6 +82,7 @@ const MOST_WORDS: usize = 32;
 const SHORTEST_PREFIX: usize = 3;
 
 /// A word of the query and what counts as it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
     pub text: Vec<u8>,
     pub is_last: bool,
@@ -151,10 +156,14 @@ pub(super) fn ranked(
     let (total, best) = scores.best(query, count, now_ns);
     let hits = best.into_iter().filter_map(|(score, slot, doc)| {
         let path = state.slots.get(slot)?.path(doc)?;
-        let (title, snippets) = snippet::snippets(files, &path, &words);
+        let (title, snippets) = match query.lines {
+            true => snippet::snippets(files, &path, &words),
+            false => (path.stem().to_owned(), Vec::new()),
+        };
         Some(Hit { path, score, title, snippets })
     });
-    Ok(Ok(Ranked { hits: hits.collect(), total, corrected }))
+    let hits = hits.collect();
+    Ok(Ok(Ranked { hits, total, corrected, words }))
 }
 
 fn words_of(text: &str) -> Vec<Word> {
