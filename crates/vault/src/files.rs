@@ -62,6 +62,34 @@ pub trait Files: Send + Sync {
     fn stat(&self, path: &VaultPath) -> Result<Option<Entry>>;
 }
 
+/// Somebody who sees what another reads anyway, so that a first build reads the vault once for both.
+pub trait Witness: Sync {
+    /// A walk over everything starts.
+    fn start(&self);
+
+    /// A folder lies here.
+    fn folder(&self, path: VaultPath);
+
+    /// A file lies here, with its bytes if they were read. Called by many threads, in no order.
+    fn file(&self, entry: &Entry, bytes: Option<&[u8]>);
+
+    /// That was everything.
+    fn end(&self);
+}
+
+/// Nobody looks on.
+pub struct Nobody;
+
+impl Witness for Nobody {
+    fn start(&self) {}
+
+    fn folder(&self, _: VaultPath) {}
+
+    fn file(&self, _: &Entry, _: Option<&[u8]>) {}
+
+    fn end(&self) {}
+}
+
 /// A vault in memory, for tests. Every change gets a new time and a new number, as an atomic replace on disk does.
 #[derive(Debug, Default)]
 pub struct MemoryFiles {

@@ -4,6 +4,8 @@
 //! damaged there is built anew from the notes, and said so ([`Finder::take_notices`]). Deliberately not here: what may be
 //! seen (every question takes a [`Visible`]).
 
+mod missed;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -11,12 +13,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::catalog::Visible;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
-use crate::files::Files;
+use crate::files::{Files, Nobody, Witness};
 use crate::index::{Event, Hit, RankedQuery, Sight, Snippet, TextIndex};
 use crate::meaning::fuse::{WEIGHT, fuse};
 use crate::meaning::table::Table;
 use crate::meaning::{EmbedError, Filters, Meaning};
 use crate::path::{VaultFolder, VaultPath};
+use missed::{Changed, Missed};
 
 /// What is told about a long piece of work: what it is, how far, of how much.
 pub type OnProgress = Box<dyn Fn(&str, usize, usize) + Send + Sync>;
@@ -92,7 +95,10 @@ pub struct Finder {
     folder: PathBuf,
     text: OnceLock<TextIndex>,
     meaning: OnceLock<Meaning>,
-    opening: Mutex<()>,
+    opening_text: Mutex<()>,
+    opening_meaning: Mutex<()>,
+    text_missed: Missed,
+    meaning_missed: Missed,
     notices: Mutex<Vec<String>>,
     progress: OnceLock<OnProgress>,
 }
@@ -107,7 +113,10 @@ impl Finder {
             folder: data.to_owned(),
             text: OnceLock::new(),
             meaning: OnceLock::new(),
-            opening: Mutex::default(),
+            opening_text: Mutex::default(),
+            opening_meaning: Mutex::default(),
+            text_missed: Missed::default(),
+            meaning_missed: Missed::default(),
             notices: Mutex::default(),
             progress: OnceLock::new(),
         }
@@ -128,21 +137,51 @@ impl Finder {
 
     /// The text index, opened and brought up to date on first use.
     pub fn text(&self) -> Result<&TextIndex> {
+        self.text_before(&Nobody)
+    }
+
+    /// The same before a witness, who sees every file if the index has to be built.
+    pub(crate) fn text_before(&self, witness: &dyn Witness) -> Result<&TextIndex> {
         if let Some(index) = self.text.get() {
             return Ok(index);
         }
-        let _one = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = self.opening_text.lock().unwrap_or_else(PoisonError::into_inner);
+        self.open_text(witness)
+    }
+
+    /// The text index if it can answer soon: it is open, or saved and nobody is at it. Exact search works without it.
+    pub fn text_if_ready(&self) -> Option<&TextIndex> {
+        if let Some(index) = self.text.get() {
+            return Some(index);
+        }
+        if !self.has_saved_text() {
+            return None;
+        }
+        let _one = self.opening_text.try_lock().ok()?;
+        // What fails here is read from the files, and said by whoever cannot do without the index.
+        self.open_text(&Nobody).ok()
+    }
+
+    /// Whether an index was saved.
+    pub(crate) fn has_saved_text(&self) -> bool {
+        TextIndex::is_saved(&self.folder.join("index"))
+    }
+
+    fn open_text(&self, witness: &dyn Witness) -> Result<&TextIndex> {
         if let Some(index) = self.text.get() {
             return Ok(index);
         }
         let tell = |at: crate::index::Progress| self.tell("indexing", at.done, at.total);
-        let index = TextIndex::open_or_build(self.files(), &self.folder.join("index"), &tell)?;
-        Ok(self.text.get_or_init(|| index))
-    }
-
-    /// The text index if it is open already: exact search works without it.
-    pub fn text_if_open(&self) -> Option<&TextIndex> {
-        self.text.get()
+        self.text_missed.start();
+        let folder = self.folder.join("index");
+        let index = TextIndex::open_or_build_before(self.files(), &folder, &tell, witness)?;
+        let index = self.text.get_or_init(|| index);
+        let caught_up = match self.text_missed.end() {
+            Changed::Nothing => Ok(()),
+            Changed::Paths(paths) => index.refresh(&paths),
+            Changed::All => index.refresh_all(),
+        };
+        caught_up.map(|()| index)
     }
 
     /// The vectors, opened and brought up to date on first use.
@@ -150,26 +189,33 @@ impl Finder {
         if let Some(meaning) = self.meaning.get() {
             return Ok(meaning);
         }
-        let _one = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = self.opening_meaning.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(meaning) = self.meaning.get() {
             return Ok(meaning);
         }
         let table = Table::built_in().map_err(embedding)?;
         let tell = |at: crate::meaning::Progress| self.tell("reading for meaning", at.done, at.total);
+        self.meaning_missed.start();
         let (meaning, report) =
             Meaning::open_or_build(self.files(), &self.folder.join("meaning"), table, &tell)?;
         report.notice.into_iter().for_each(|notice| self.notice(notice));
-        Ok(self.meaning.get_or_init(|| meaning))
+        let meaning = self.meaning.get_or_init(|| meaning);
+        match self.meaning_missed.end() {
+            Changed::Nothing => {}
+            Changed::Paths(paths) => drop(meaning.refresh(&paths)?),
+            Changed::All => drop(meaning.catch_up(&|_| {})?),
+        }
+        Ok(meaning)
     }
 
     /// Looks again at these paths, in whatever is open.
     pub fn refresh(&self, changed: &[VaultPath]) {
-        if let Some(index) = self.text.get()
+        if let Some(index) = self.text_missed.cache_or_keep(Some(changed), || self.text.get())
             && let Err(error) = index.refresh(changed)
         {
             self.notice(format!("the text index could not be brought up to date: {error}"));
         }
-        if let Some(meaning) = self.meaning.get()
+        if let Some(meaning) = self.meaning_missed.cache_or_keep(Some(changed), || self.meaning.get())
             && let Err(error) = meaning.refresh(changed)
         {
             self.notice(format!("the vectors could not be brought up to date: {error}"));
@@ -178,11 +224,22 @@ impl Finder {
 
     /// Compares everything that is open with the disk.
     pub fn refresh_all(&self) -> Result<()> {
-        if let Some(index) = self.text.get() {
+        if let Some(index) = self.text_missed.cache_or_keep(None, || self.text.get()) {
             index.refresh_all()?;
         }
-        if let Some(meaning) = self.meaning.get() {
+        if let Some(meaning) = self.meaning_missed.cache_or_keep(None, || self.meaning.get()) {
             meaning.catch_up(&|_| {})?;
+        }
+        Ok(())
+    }
+
+    /// Saves what is open and has changed, so that the next start need not do the work again.
+    pub fn save(&self) -> Result<()> {
+        if let Some(index) = self.text.get() {
+            index.save()?;
+        }
+        if let Some(meaning) = self.meaning.get() {
+            meaning.save_if_changed()?;
         }
         Ok(())
     }

@@ -36,7 +36,7 @@ pub use snippet::Snippet;
 
 use crate::catalog::Visible;
 use crate::error::{Error, Result};
-use crate::files::{Files, Kind};
+use crate::files::{Files, Kind, Nobody, Witness};
 use crate::path::VaultPath;
 use crate::search::{self, Found, Query};
 use crate::store::index::IndexFolder;
@@ -108,6 +108,21 @@ impl TextIndex {
         folder: &Path,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<TextIndex> {
+        TextIndex::open_or_build_before(files, folder, progress, &Nobody)
+    }
+
+    /// Whether something is saved in `folder`; it may be damaged or old.
+    pub fn is_saved(folder: &Path) -> bool {
+        IndexFolder::is_saved(folder)
+    }
+
+    /// Like [`TextIndex::open_or_build`], before a witness: if everything is read, he sees it too.
+    pub fn open_or_build_before(
+        files: Arc<dyn Files>,
+        folder: &Path,
+        progress: &(dyn Fn(Progress) + Sync),
+        witness: &dyn Witness,
+    ) -> Result<TextIndex> {
         let mut events = Vec::new();
         let folder = match IndexFolder::open(folder) {
             Ok(folder) => Some(folder),
@@ -123,7 +138,7 @@ impl TextIndex {
             changing: Mutex::default(),
             events: Mutex::new(events),
         };
-        index.open(progress)?;
+        index.open(progress, witness)?;
         Ok(index)
     }
 

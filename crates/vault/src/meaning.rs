@@ -216,6 +216,14 @@ impl Meaning {
         Ok(saved)
     }
 
+    /// The same, unless nothing has changed since.
+    pub fn save_if_changed(&self) -> Result<()> {
+        if self.unsaved.load(std::sync::atomic::Ordering::Relaxed) > 0 {
+            self.save()?;
+        }
+        Ok(())
+    }
+
     fn query(&self, text: &str) -> Result<Query, EmbedError> {
         let vectors = embedder::embed_checked(&*self.embedder, &[text])?;
         Ok(Query::new(vectors.first().map_or(&[], Vec::as_slice)))

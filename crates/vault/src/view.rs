@@ -146,17 +146,17 @@ impl<'v> View<'v> {
         Ok(CatalogView { live: self.vault.catalog()?, scope: self.scope, seen })
     }
 
-    /// Exact text search: by the index where it is open, by reading the files where it is not. The answer is the same.
+    /// Exact text search: by the index where there is one, by reading the files while there is none. The answer is the same.
     pub fn search(&self, query: &Query) -> Result<Found> {
         let finder = self.vault.finder()?;
-        if let Some(index) = finder.text_if_open() {
-            let seen = self.vault.sights().of(self.scope);
-            let sees = |path: &VaultPath| seen.sees(self.scope, path);
+        let seen = self.vault.sights().of(self.scope);
+        let sees = |path: &VaultPath| seen.sees(self.scope, path);
+        if let Some(index) = finder.text_if_ready() {
             return index.search_as(query, visible(self.scope, &sees), seen.index());
         }
         let mut paths = Vec::new();
         self.vault.disk().walk_in(&query.folder.clone().unwrap_or_default(), &mut |entry| {
-            if entry.kind == Kind::File && self.scope.may_read(&entry.path) {
+            if entry.kind == Kind::File && sees(&entry.path) {
                 paths.push(entry.path);
             }
         })?;

@@ -10,7 +10,7 @@ use super::postings::{Streams, Written};
 use super::segment::{Doc, Kind, Segment};
 use super::token::{Token, line_tokens, tokens};
 use super::writer::{Checksums, TermEntry, Writer};
-use crate::files::{Entry, Files};
+use crate::files::{Entry, Files, Witness};
 
 /// Larger files are not indexed but read by each search that they could matter to.
 pub(super) const LARGEST_TEXT: u64 = 16 << 20;
@@ -45,34 +45,41 @@ struct Read<'a> {
 }
 
 /// Reads and indexes files, at most [`MOST_DOCS`], which must be sorted by path.
-pub(super) fn index(files: &dyn Files, entries: &[Entry], batch: &mut Batch) -> io::Result<Segment> {
+pub(super) fn index(
+    files: &dyn Files,
+    entries: &[Entry],
+    batch: &mut Batch,
+    witness: &dyn Witness,
+) -> io::Result<Segment> {
     batch.clear();
     let mut docs = Vec::with_capacity(entries.len());
     for (number, entry) in entries.iter().take(MOST_DOCS).enumerate() {
-        docs.push(batch.read(files, entry, number as u64));
+        let bytes = match entry.stat.size > LARGEST_TEXT {
+            true => None,
+            false => files.read(&entry.path).ok(),
+        };
+        docs.push(batch.read(entry, bytes.as_deref(), number as u64));
+        witness.file(entry, bytes.as_deref());
     }
     batch.write(&docs)
 }
 
 impl Batch {
-    fn read<'a>(&mut self, files: &dyn Files, entry: &'a Entry, number: u64) -> Read<'a> {
+    fn read<'a>(&mut self, entry: &'a Entry, bytes: Option<&[u8]>, number: u64) -> Read<'a> {
         let doc = Doc { kind: Kind::Unread, words: 0, lines: 0, stat: entry.stat };
         let mut read = Read { entry, doc };
         self.name(entry, number);
-        if entry.stat.size > LARGEST_TEXT {
-            return read;
-        }
-        let Ok(bytes) = files.read(&entry.path) else { return read };
+        let Some(bytes) = bytes else { return read };
         // The file may have grown since it was looked at; lines and places have 24 bits.
         if bytes.len() as u64 > LARGEST_TEXT {
             return read;
         }
-        if memchr(0, &bytes).is_some() {
+        if memchr(0, bytes).is_some() {
             read.doc.kind = Kind::Binary;
             return read;
         }
         read.doc.kind = Kind::Text;
-        read.doc.lines = tokens(&bytes, entry.path.is_note(), |token| {
+        read.doc.lines = tokens(bytes, entry.path.is_note(), |token| {
             read.doc.words += u32::from(token.word);
             self.push(number, &token);
         });
