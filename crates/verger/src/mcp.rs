@@ -37,7 +37,8 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// Serves one client until it closes stdin.
 pub fn serve(global: &Global, options: &McpOptions, terminal: &Terminal) -> Result<(), Failure> {
     let connection = open(global, options, terminal)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().map_err(|error| {
+    let road = Arc::clone(&connection.road);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
         Failure::new(
             Exit::Failed,
             "internal",
@@ -48,6 +49,10 @@ pub fn serve(global: &Global, options: &McpOptions, terminal: &Terminal) -> Resu
     let ended = runtime.block_on(talk(Server::new(connection)));
     // A call that is still busy ends with the process; what it would write is wholly there or not at all.
     runtime.shutdown_timeout(FAREWELL);
+    if let Err(error) = road.vault().save() {
+        terminal
+            .note(&format!("what was indexed could not be saved, the next start reads it again: {error}"));
+    }
     ended
 }
 
@@ -74,13 +79,26 @@ fn open(global: &Global, options: &McpOptions, terminal: &Terminal) -> Result<Co
     })
 }
 
+/// Waits for the signal by which other programs end this one. Where it cannot be heard, it ends the process at once.
+async fn told_to_end() {
+    #[cfg(unix)]
+    if let Ok(mut signal) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        signal.recv().await;
+        return;
+    }
+    std::future::pending().await
+}
+
 async fn talk(server: Server) -> Result<(), Failure> {
     let failed = |message: String| Failure::new(Exit::Failed, "mcp", message, "start it again");
     let transport = Stdio::start(server.is_edit()).map_err(|error| failed(format!("no thread: {error}")))?;
     match server.serve(transport).await {
-        Ok(running) => match running.waiting().await {
-            Ok(_) => Ok(()),
-            Err(error) => Err(failed(format!("the connection broke down: {error}"))),
+        Ok(running) => tokio::select! {
+            ended = running.waiting() => match ended {
+                Ok(_) => Ok(()),
+                Err(error) => Err(failed(format!("the connection broke down: {error}"))),
+            },
+            () = told_to_end() => Ok(()),
         },
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(failed(format!("the client and verger did not come together: {error}"))),
