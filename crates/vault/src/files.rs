@@ -25,7 +25,8 @@ pub struct Stat {
     pub size: u64,
     /// Last change, nanoseconds since 1970.
     pub modified_ns: i64,
-    /// The file's number on its file system; a replaced file has another one.
+    /// The file's number on its file system, mixed with the time of the last change of any kind: another one for a file that
+    /// was replaced, and for one whose text was changed and whose modification time was set back.
     pub inode: u64,
 }
 

@@ -155,9 +155,9 @@ impl<'v> View<'v> {
             return index.search_as(query, visible(self.scope, &sees), seen.index());
         }
         let mut paths = Vec::new();
-        self.vault.disk().walk_in(&query.folder.clone().unwrap_or_default(), &mut |entry| {
-            if entry.kind == Kind::File && sees(&entry.path) {
-                paths.push(entry.path);
+        self.vault.disk().walk_names(&query.folder.clone().unwrap_or_default(), &mut |path| {
+            if self.scope.hides_nothing() || sees(&path) {
+                paths.push(path);
             }
         })?;
         search::search(self.vault.disk(), &paths, query)

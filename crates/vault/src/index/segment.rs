@@ -426,3 +426,80 @@ fn int(record: &[u8], at: usize) -> u32 {
 fn long(record: &[u8], at: usize) -> u64 {
     record.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::count::line_counts;
+    use super::super::postings::{each_place, parts};
+    use super::super::{batch, writer};
+    use super::*;
+    use crate::files::{Files, MemoryFiles, Nobody};
+    use proptest::prelude::*;
+
+    fn bytes() -> Vec<u8> {
+        let fixture =
+            "a.md: # Amber\nthe lattice, the Amber\n--- b.md: amber of amber\n--- x/c.md: ambers\n\nthe end";
+        let files = MemoryFiles::parse(fixture).unwrap();
+        let mut entries = Vec::new();
+        files.walk(&mut |entry| entries.push(entry)).unwrap();
+        entries.retain(|entry| entry.path.is_note());
+        let segment = batch::index(&files, &entries, &mut batch::Batch::default(), &Nobody).unwrap();
+        let none = crate::index::bits::Bits::new(segment.doc_count());
+        let part = crate::index::merge::Part { segment: &segment, dead: &none };
+        let writer = writer::Writer::new(Vec::new(), writer::Checksums::Yes).unwrap();
+        crate::index::merge::merge(&[part], writer).unwrap()
+    }
+
+    /// Reads everything that can be read.
+    fn read_all(segment: &Segment) {
+        let terms: Vec<u32> = (0..segment.term_count()).collect();
+        for term in &terms {
+            segment.text(*term);
+            if let Ok(docs) = segment.docs(*term) {
+                docs.for_each(drop);
+            }
+            if let Ok(streams) = segment.postings(*term) {
+                each_place(streams, |_| ());
+                parts(streams).for_each(drop);
+            }
+        }
+        for doc in 0..segment.doc_count() {
+            (segment.doc(doc), segment.path(doc), segment.words(doc), segment.is_text(doc));
+        }
+        for text in [&b"amber"[..], b"e", b"\n", b"zz"] {
+            (segment.containing(text), segment.ending(text), segment.starting(text), segment.find_term(text))
+                .0
+                .len();
+        }
+        line_counts(segment, &terms).ok();
+        segment.find("b.md").ok();
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        /// Without the hashes, which would notice all of this, so that every reader meets the damage.
+        #[test]
+        fn damaged_bytes_are_read_without_a_panic(at in any::<prop::sample::Index>(), bit in 0u8..8, more in prop::collection::vec(any::<u8>(), 0..9), marks in any::<bool>()) {
+            let mut damaged = bytes();
+            let footer = damaged.len() - FOOTER;
+            let at = if marks { footer + at.index(FOOTER - 16) } else { at.index(footer) };
+            damaged[at] ^= 1 << bit;
+            for (place, byte) in damaged[at..footer.max(at)].iter_mut().skip(1).zip(&more) {
+                *place = *byte;
+            }
+            let hash = digest(&damaged[footer..footer + FOOTER - 16]);
+            damaged[footer + FOOTER - 16..footer + FOOTER - 8].copy_from_slice(&hash);
+            if let Ok(segment) = Segment::own(damaged) {
+                read_all(&segment);
+            }
+        }
+
+        #[test]
+        fn every_cut_is_noticed(length in any::<prop::sample::Index>()) {
+            let whole = bytes();
+            let cut = whole[..length.index(whole.len())].to_vec();
+            prop_assert!(Segment::own(cut).is_err());
+        }
+    }
+}
