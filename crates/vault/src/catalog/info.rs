@@ -1,6 +1,7 @@
 //! What the catalog keeps of one file: everything a query needs, nothing of the text itself.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -12,9 +13,15 @@ use super::intern::Interner;
 use super::property::{self, Property};
 use crate::error::Result;
 use crate::files::{Entry, Stat};
+use crate::note::blocks::Blocks;
 use crate::note::links::LinkStyle;
 use crate::note::{self, Parsed};
 use crate::path::VaultPath;
+
+thread_local! {
+    /// The blocks of the note that this thread has parsed last.
+    static BEFORE: Cell<Blocks> = Cell::default();
+}
 
 /// A file of the vault. For attachments everything behind `stat` is empty.
 #[derive(Debug, Clone, PartialEq)]
@@ -177,7 +184,7 @@ impl FileInfo {
         if matches!(text, Cow::Owned(_)) {
             problems.push(Problem::NotText);
         }
-        let parsed = note::facts(&text);
+        let parsed = note::facts(&text, BEFORE.take());
         match parsed.front.as_ref().map(|front| &front.values) {
             Some(Ok(values)) => self.properties = property::keep_map(values, interner),
             Some(Err(error)) => problems.push(Problem::Front(error.to_string().into())),
@@ -186,6 +193,10 @@ impl FileInfo {
         self.problems = problems.into();
         self.blank = text.get(parsed.body..).is_none_or(|body| body.trim().is_empty());
         self.take_parts(&text, &parsed, interner);
+        // A huge note must not keep its memory for as long as the thread lives.
+        if parsed.blocks.runs.capacity().max(parsed.blocks.blocks.capacity()) < 1 << 12 {
+            BEFORE.set(parsed.blocks);
+        }
     }
 
     fn take_parts(&mut self, text: &str, parsed: &Parsed, interner: &Interner) {
