@@ -7,6 +7,7 @@
 //! facts only; `refresh_equals_rebuild` holds that. Deliberately not here: note text, text search, Dataview.
 
 mod find;
+mod gather;
 mod graph;
 mod info;
 mod intern;
@@ -20,6 +21,7 @@ mod update;
 mod visible;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 pub use find::Lookup;
 pub use graph::{Backlink, Leads, Outgoing};
@@ -31,6 +33,7 @@ pub use tags::{Match, TagCount, Tagged};
 pub use update::Update;
 pub use visible::Visible;
 
+pub(crate) use gather::Gathering;
 pub(crate) use load::threads;
 
 pub(crate) fn fold(text: &str) -> String {
@@ -55,7 +58,7 @@ pub struct Catalog {
     names: KeyIndex,
     /// Notes by the names that they link to.
     linking: KeyIndex,
-    interner: Interner,
+    interner: Arc<Interner>,
     generation: u64,
     replaced: usize,
 }
@@ -83,7 +86,8 @@ impl Catalog {
         if self.order.is_empty() {
             self.fill(&found, files);
         } else {
-            found.load(files, |info| self.put(info));
+            let interner = Arc::clone(&self.interner);
+            found.load(files, &interner, |info| self.put(info));
         }
         self.finish();
         Ok(())
@@ -173,10 +177,20 @@ impl Catalog {
     /// Takes in the first files of all: sorted once, and lying in memory as they are asked for.
     fn fill(&mut self, found: &update::Found, files: &dyn Files) {
         let mut infos = Vec::with_capacity(found.fresh.len());
-        found.load(files, |mut info| {
-            info.share(&mut self.interner);
-            infos.push(info);
-        });
+        found.load(files, &self.interner, |info| infos.push(info));
+        self.take_first(infos);
+    }
+
+    /// A catalog of files that were read already.
+    fn of(infos: Vec<FileInfo>, folders: Vec<VaultPath>, interner: Arc<Interner>) -> Catalog {
+        let mut catalog = Catalog { interner, ..Catalog::default() };
+        catalog.folders.extend(folders.into_iter().filter(|path| !path.is_hidden()));
+        catalog.take_first(infos.into_iter().filter(|info| !info.path.is_hidden()).collect());
+        catalog.finish();
+        catalog
+    }
+
+    fn take_first(&mut self, mut infos: Vec<FileInfo>) {
         infos.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         infos.dedup_by(|a, b| a.path == b.path);
         self.order = (0..infos.len() as Id).collect();
@@ -185,8 +199,7 @@ impl Catalog {
         self.slots = infos.into_iter().map(Some).collect();
     }
 
-    fn put(&mut self, mut info: FileInfo) {
-        info.share(&mut self.interner);
+    fn put(&mut self, info: FileInfo) {
         let id = match self.place(&info.path) {
             Ok(place) => {
                 let id = self.order[place];

@@ -39,6 +39,8 @@ pub struct State {
     pub modified_ns: i64,
     /// Which file it is.
     pub inode: u64,
+    /// Last change of anything about it, nanoseconds since 1970. No program can set it back.
+    pub touched_ns: i64,
     /// Permission bits.
     pub permissions: u32,
     /// User and group.
@@ -47,7 +49,9 @@ pub struct State {
 
 impl From<State> for Stat {
     fn from(state: State) -> Stat {
-        Stat { size: state.size, modified_ns: state.modified_ns, inode: state.inode }
+        // An odd factor, so that both numbers reach every bit and neither can undo the other.
+        let mixed = state.touched_ns.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Stat { size: state.size, modified_ns: state.modified_ns, inode: state.inode ^ mixed }
     }
 }
 
@@ -326,6 +330,56 @@ impl Disk {
 
     /// Calls `each` for what lies directly in a folder; hidden names are left out.
     pub(crate) fn list(&self, at: &VaultFolder, each: &mut dyn FnMut(Entry)) -> Result<()> {
+        self.list_with(at, &mut |path, name, folder, _| {
+            let Ok(stat) = fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
+            if let Some(kind) = kind(FileType::from_raw_mode(stat.st_mode)) {
+                each(Entry { path, kind, stat: state(&stat).into() });
+            }
+        })
+    }
+
+    /// Calls `each` for every file in a folder, at any depth. Names only: what a folder says of its files is enough to
+    /// read them, and asking for the size and time of each takes as long again.
+    pub(crate) fn walk_names(&self, at: &VaultFolder, each: &mut dyn FnMut(VaultPath)) -> Result<()> {
+        match at.path().map(|path| self.look(path)).transpose()? {
+            Some(None | Some((Kind::File, _))) => Ok(()),
+            None | Some(Some((Kind::Folder, _))) => self.walk_names_below(at, 0, each),
+        }
+    }
+
+    fn walk_names_below(
+        &self,
+        at: &VaultFolder,
+        depth: usize,
+        each: &mut dyn FnMut(VaultPath),
+    ) -> Result<()> {
+        let mut below = Vec::new();
+        self.list_with(at, &mut |path, name, folder, said| {
+            // Some file systems do not say.
+            let found = match said {
+                FileType::Unknown => fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+                    .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+                said => said,
+            };
+            match kind(found) {
+                Some(Kind::Folder) => below.push(path),
+                Some(Kind::File) => each(path),
+                None => {}
+            }
+        })?;
+        for path in below.into_iter().filter(|_| depth < DEEPEST) {
+            // A folder that vanished or cannot be opened hides nothing else.
+            self.walk_names_below(&path.into(), depth + 1, each).ok();
+        }
+        Ok(())
+    }
+
+    /// Calls `each` for what lies directly in a folder: path, name, the folder's handle, and what the folder says it is.
+    fn list_with(
+        &self,
+        at: &VaultFolder,
+        each: &mut dyn FnMut(VaultPath, &str, BorrowedFd<'_>, FileType),
+    ) -> Result<()> {
         let cannot = |errno| Error::io(format!("cannot list the folder `{at}`"), errno);
         let mut entries = fs::Dir::new(self.open_folder(at).map_err(cannot)?).map_err(cannot)?;
         while let Some(entry) = entries.next() {
@@ -336,14 +390,7 @@ impl Disk {
             if name.starts_with('.') || path.name() != name {
                 continue;
             }
-            let handle = entries.fd().map_err(cannot)?;
-            let Ok(stat) = fs::statat(handle, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
-            let kind = match FileType::from_raw_mode(stat.st_mode) {
-                FileType::RegularFile => Kind::File,
-                FileType::Directory => Kind::Folder,
-                _ => continue,
-            };
-            each(Entry { path, kind, stat: state(&stat).into() });
+            each(path, name, entries.fd().map_err(cannot)?, entry.file_type());
         }
         Ok(())
     }
@@ -511,11 +558,20 @@ fn rename_to_nothing(
     }
 }
 
+fn kind(found: FileType) -> Option<Kind> {
+    match found {
+        FileType::RegularFile => Some(Kind::File),
+        FileType::Directory => Some(Kind::Folder),
+        _ => None,
+    }
+}
+
 fn state(stat: &fs::Stat) -> State {
     State {
         size: u64::try_from(stat.st_size).unwrap_or(0),
         modified_ns: stat.st_mtime * 1_000_000_000 + i64::try_from(stat.st_mtime_nsec).unwrap_or(0),
         inode: stat.st_ino,
+        touched_ns: stat.st_ctime * 1_000_000_000 + i64::try_from(stat.st_ctime_nsec).unwrap_or(0),
         permissions: stat.st_mode & 0o7777,
         owner: (stat.st_uid, stat.st_gid),
     }

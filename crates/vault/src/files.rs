@@ -25,7 +25,8 @@ pub struct Stat {
     pub size: u64,
     /// Last change, nanoseconds since 1970.
     pub modified_ns: i64,
-    /// The file's number on its file system; a replaced file has another one.
+    /// The file's number on its file system, mixed with the time of the last change of any kind: another one for a file that
+    /// was replaced, and for one whose text was changed and whose modification time was set back.
     pub inode: u64,
 }
 
@@ -60,6 +61,34 @@ pub trait Files: Send + Sync {
 
     /// What lies at a path now, if anything does.
     fn stat(&self, path: &VaultPath) -> Result<Option<Entry>>;
+}
+
+/// Somebody who sees what another reads anyway, so that a first build reads the vault once for both.
+pub trait Witness: Sync {
+    /// A walk over everything starts.
+    fn start(&self);
+
+    /// A folder lies here.
+    fn folder(&self, path: VaultPath);
+
+    /// A file lies here, with its bytes if they were read. Called by many threads, in no order.
+    fn file(&self, entry: &Entry, bytes: Option<&[u8]>);
+
+    /// That was everything.
+    fn end(&self);
+}
+
+/// Nobody looks on.
+pub struct Nobody;
+
+impl Witness for Nobody {
+    fn start(&self) {}
+
+    fn folder(&self, _: VaultPath) {}
+
+    fn file(&self, _: &Entry, _: Option<&[u8]>) {}
+
+    fn end(&self) {}
 }
 
 /// A vault in memory, for tests. Every change gets a new time and a new number, as an atomic replace on disk does.

@@ -6,10 +6,11 @@
 //! Deliberately not here: what may be seen (every question takes a [`Visible`]).
 
 mod background;
+mod missed;
 mod model;
 mod shown;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -18,14 +19,15 @@ use std::time::Instant;
 use crate::catalog::Visible;
 use crate::disk::Disk;
 use crate::error::Result;
-use crate::files::Files;
-use crate::index::{Event, RankedQuery, Snippet, TextIndex};
+use crate::files::{Files, Nobody, Witness};
+use crate::index::{Event, Hit, RankedQuery, Sight, Snippet, TextIndex};
 use crate::meaning::fuse::{WEIGHT, fuse};
 use crate::meaning::vectors::Query;
 use crate::meaning::{Coverage, EmbedError, Embedder, Filters, Meaning};
 use crate::path::{VaultFolder, VaultPath};
 use crate::policy::Limits;
 use background::Bell;
+use missed::{Changed, Missed};
 pub use model::Embedding;
 
 /// What is told about a long piece of work: what it is, how far, of how much.
@@ -81,6 +83,13 @@ pub struct NoteFound {
     pub excerpt: Option<(Vec<String>, String)>,
 }
 
+impl NoteFound {
+    fn by_words(hit: Hit) -> NoteFound {
+        let Hit { path, score, title, snippets } = hit;
+        NoteFound { path, title, score, snippets, excerpt: None }
+    }
+}
+
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NotesFound {
@@ -119,8 +128,10 @@ pub struct Finder {
     folder: PathBuf,
     text: OnceLock<TextIndex>,
     meaning: OnceLock<Meaning>,
-    opening: Mutex<()>,
+    opening_text: Mutex<()>,
     opening_meaning: Mutex<()>,
+    text_missed: Missed,
+    meaning_missed: Missed,
     /// When opening the model failed last, and how.
     failed: Mutex<Option<(Instant, EmbedError)>>,
     model: OnceLock<(OpenEmbedder, Limits)>,
@@ -141,8 +152,10 @@ impl Finder {
             folder: data.to_owned(),
             text: OnceLock::new(),
             meaning: OnceLock::new(),
-            opening: Mutex::default(),
+            opening_text: Mutex::default(),
             opening_meaning: Mutex::default(),
+            text_missed: Missed::default(),
+            meaning_missed: Missed::default(),
             failed: Mutex::default(),
             model: OnceLock::new(),
             staying: AtomicBool::new(false),
@@ -168,31 +181,61 @@ impl Finder {
 
     /// The text index, opened and brought up to date on first use.
     pub fn text(&self) -> Result<&TextIndex> {
+        self.text_before(&Nobody)
+    }
+
+    /// The same before a witness, who sees every file if the index has to be built.
+    pub(crate) fn text_before(&self, witness: &dyn Witness) -> Result<&TextIndex> {
         if let Some(index) = self.text.get() {
             return Ok(index);
         }
-        let _one = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = self.opening_text.lock().unwrap_or_else(PoisonError::into_inner);
+        self.open_text(witness)
+    }
+
+    /// The text index if it can answer soon: it is open, or saved and nobody is at it. Exact search works without it.
+    pub fn text_if_ready(&self) -> Option<&TextIndex> {
+        if let Some(index) = self.text.get() {
+            return Some(index);
+        }
+        if !self.has_saved_text() {
+            return None;
+        }
+        let _one = self.opening_text.try_lock().ok()?;
+        // What fails here is read from the files, and said by whoever cannot do without the index.
+        self.open_text(&Nobody).ok()
+    }
+
+    /// Whether an index was saved.
+    pub(crate) fn has_saved_text(&self) -> bool {
+        TextIndex::is_saved(&self.folder.join("index"))
+    }
+
+    fn open_text(&self, witness: &dyn Witness) -> Result<&TextIndex> {
         if let Some(index) = self.text.get() {
             return Ok(index);
         }
         let tell = |at: crate::index::Progress| self.tell("indexing", at.done, at.total);
-        let index = TextIndex::open_or_build(self.files(), &self.folder.join("index"), &tell)?;
-        Ok(self.text.get_or_init(|| index))
-    }
-
-    /// The text index if it is open already: exact search works without it.
-    pub fn text_if_open(&self) -> Option<&TextIndex> {
-        self.text.get()
+        self.text_missed.start();
+        let folder = self.folder.join("index");
+        let index = TextIndex::open_or_build_before(self.files(), &folder, &tell, witness)?;
+        let index = self.text.get_or_init(|| index);
+        let caught_up = match self.text_missed.end() {
+            Changed::Nothing => Ok(()),
+            Changed::Paths(paths) => index.refresh(&paths),
+            Changed::All => index.refresh_all(),
+        };
+        caught_up.map(|()| index)
     }
 
     /// Looks again at these paths, in whatever is open.
     pub fn refresh(&self, changed: &[VaultPath]) {
-        if let Some(index) = self.text.get()
+        if let Some(index) = self.text_missed.cache_or_keep(Some(changed), || self.text.get())
             && let Err(error) = index.refresh(changed)
         {
             self.notice(format!("the text index could not be brought up to date: {error}"));
         }
-        if let Some(meaning) = self.meaning.get()
+        if let Some(meaning) = self.meaning_missed.cache_or_keep(Some(changed), || self.meaning.get())
             && let Err(error) = meaning.refresh(changed)
         {
             self.notice(format!("the vectors could not be brought up to date: {error}"));
@@ -202,50 +245,62 @@ impl Finder {
 
     /// Compares everything that is open with the disk.
     pub fn refresh_all(&self) -> Result<()> {
-        if let Some(index) = self.text.get() {
+        if let Some(index) = self.text_missed.cache_or_keep(None, || self.text.get()) {
             index.refresh_all()?;
         }
-        if let Some(meaning) = self.meaning.get() {
+        if let Some(meaning) = self.meaning_missed.cache_or_keep(None, || self.meaning.get()) {
             meaning.catch_up(&|_| {})?;
         }
         self.bell.ring();
         Ok(())
     }
 
-    /// Finds notes.
-    pub fn find(&self, query: &FindQuery, visible: Visible<'_>, now_ns: i64) -> Result<NotesFound> {
+    /// Saves what is open and has changed, so that the next start need not do the work again.
+    pub fn save(&self) -> Result<()> {
+        if let Some(index) = self.text.get() {
+            index.save()?;
+        }
+        if let Some(meaning) = self.meaning.get() {
+            meaning.save_if_changed()?;
+        }
+        Ok(())
+    }
+
+    /// Finds notes. `sight` is what the index remembers of `visible`.
+    pub fn find(
+        &self,
+        query: &FindQuery,
+        visible: Visible<'_>,
+        sight: &Sight,
+        now_ns: i64,
+    ) -> Result<NotesFound> {
         match query.how {
-            How::Ranked => self.ranked(query, query.limit, visible, now_ns),
-            How::Meaning => self.by_meaning(query, visible, now_ns),
-            How::Hybrid => self.hybrid(query, visible, now_ns),
+            How::Ranked => self.ranked(query, visible, sight, now_ns),
+            How::Meaning => self.by_meaning(query, visible, sight, now_ns),
+            How::Hybrid => self.hybrid(query, visible, sight, now_ns),
         }
     }
 
     fn ranked(
         &self,
         query: &FindQuery,
-        limit: usize,
         visible: Visible<'_>,
+        sight: &Sight,
         now_ns: i64,
     ) -> Result<NotesFound> {
+        let words = self.words(query, query.limit, visible)?;
+        let ranked = self.text()?.ranked_as(&words, visible, sight, now_ns)?;
+        let notes = ranked.hits.into_iter().map(NoteFound::by_words).collect();
+        let (with_words, corrected) = (Some(ranked.total), ranked.corrected);
+        Ok(NotesFound { notes, with_words, corrected, ..NotesFound::default() })
+    }
+
+    fn words(&self, query: &FindQuery, limit: usize, visible: Visible<'_>) -> Result<RankedQuery> {
         let mut words = RankedQuery::new(&query.text);
         words.folder = query.folder.clone();
         words.only = self.only(query, visible)?;
         words.limit = limit;
-        let ranked = self.text()?.ranked(&words, visible, now_ns)?;
-        let notes = ranked.hits.into_iter().map(|hit| NoteFound {
-            path: hit.path,
-            title: hit.title,
-            score: hit.score,
-            snippets: hit.snippets,
-            excerpt: None,
-        });
-        Ok(NotesFound {
-            notes: notes.collect(),
-            with_words: Some(ranked.total),
-            corrected: ranked.corrected,
-            ..NotesFound::default()
-        })
+        Ok(words)
     }
 
     /// What the question means, if there is a model that can say so.
@@ -254,11 +309,17 @@ impl Finder {
         Ok((meaning, meaning.question(text).map_err(model::embedding)?))
     }
 
-    fn by_meaning(&self, query: &FindQuery, visible: Visible<'_>, now_ns: i64) -> Result<NotesFound> {
+    fn by_meaning(
+        &self,
+        query: &FindQuery,
+        visible: Visible<'_>,
+        sight: &Sight,
+        now_ns: i64,
+    ) -> Result<NotesFound> {
         let (meaning, question) = match self.understood(&query.text) {
             Ok(understood) => understood,
             Err(error) => {
-                let ranked = self.ranked(query, query.limit, visible, now_ns)?;
+                let ranked = self.ranked(query, visible, sight, now_ns)?;
                 return Ok(NotesFound { trouble: Some(error.to_string()), ..ranked });
             }
         };
@@ -281,23 +342,29 @@ impl Finder {
     }
 
     /// The ranked list and the vectors, joined by weight: meaning never replaces the words.
-    fn hybrid(&self, query: &FindQuery, visible: Visible<'_>, now_ns: i64) -> Result<NotesFound> {
-        let ranked = self.ranked(query, CANDIDATES, visible, now_ns)?;
+    fn hybrid(
+        &self,
+        query: &FindQuery,
+        visible: Visible<'_>,
+        sight: &Sight,
+        now_ns: i64,
+    ) -> Result<NotesFound> {
+        let words = RankedQuery { lines: false, ..self.words(query, CANDIDATES, visible)? };
+        let index = self.text()?;
+        let ranked = index.ranked_as(&words, visible, sight, now_ns)?;
         let list: Vec<(VaultPath, f32)> =
-            ranked.notes.iter().map(|note| (note.path.clone(), note.score)).collect();
+            ranked.hits.iter().map(|hit| (hit.path.clone(), hit.score)).collect();
         let also: Vec<VaultPath> = list.iter().map(|(path, _)| path.clone()).collect();
         let (meaning, question) = match self.understood(&query.text) {
             Ok(understood) => understood,
             Err(error) => {
-                let mut ranked = ranked;
-                ranked.notes.truncate(query.limit);
+                let ranked = self.ranked(query, visible, sight, now_ns)?;
                 return Ok(NotesFound { trouble: Some(error.to_string()), ..ranked });
             }
         };
         let filters = filters(query);
         let scores = meaning.scores_for(&question, &filters, CANDIDATES, &also, visible);
-        let mut by_words: BTreeMap<VaultPath, NoteFound> =
-            ranked.notes.into_iter().map(|note| (note.path.clone(), note)).collect();
+        let with_words: BTreeSet<&VaultPath> = also.iter().collect();
         let best: Vec<(VaultPath, f32)> =
             fuse(&list, &scores, WEIGHT).into_iter().take(query.limit).collect();
         let paths: Vec<VaultPath> = best.iter().map(|(path, _)| path.clone()).collect();
@@ -306,15 +373,17 @@ impl Finder {
             pieces.map(|hit| (hit.path, (hit.heading, hit.excerpt))).collect();
         let notes = best.into_iter().map(|(path, score)| {
             let excerpt = excerpts.remove(&path);
-            let found = by_words.remove(&path);
-            let (title, snippets) = found
-                .map_or_else(|| (path.stem().to_owned(), Vec::new()), |note| (note.title, note.snippets));
+            // Only what is shown is read: cutting lines out of two hundred candidates took longer than finding them.
+            let (title, snippets) = match with_words.contains(&path) {
+                true => index.lines_of(&path, &ranked),
+                false => (path.stem().to_owned(), Vec::new()),
+            };
             NoteFound { path, title, score, snippets, excerpt }
         });
         let found = NotesFound {
             notes: notes.collect(),
-            with_words: ranked.with_words,
-            corrected: ranked.corrected,
+            with_words: Some(ranked.total),
+            corrected: ranked.corrected.clone(),
             ..NotesFound::default()
         };
         Ok(self.state(meaning, visible, found))

@@ -9,6 +9,7 @@
 mod batch;
 mod bits;
 mod build;
+mod count;
 mod exact;
 mod field;
 mod found;
@@ -18,6 +19,7 @@ mod plan;
 mod postings;
 mod ranked;
 mod save;
+mod score;
 mod segment;
 mod snippet;
 mod state;
@@ -34,7 +36,7 @@ pub use snippet::Snippet;
 
 use crate::catalog::Visible;
 use crate::error::{Error, Result};
-use crate::files::{Files, Kind};
+use crate::files::{Files, Kind, Nobody, Witness};
 use crate::path::VaultPath;
 use crate::search::{self, Found, Query};
 use crate::store::index::IndexFolder;
@@ -106,6 +108,21 @@ impl TextIndex {
         folder: &Path,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<TextIndex> {
+        TextIndex::open_or_build_before(files, folder, progress, &Nobody)
+    }
+
+    /// Whether something is saved in `folder`; it may be damaged or old.
+    pub fn is_saved(folder: &Path) -> bool {
+        IndexFolder::is_saved(folder)
+    }
+
+    /// Like [`TextIndex::open_or_build`], before a witness: if everything is read, he sees it too.
+    pub fn open_or_build_before(
+        files: Arc<dyn Files>,
+        folder: &Path,
+        progress: &(dyn Fn(Progress) + Sync),
+        witness: &dyn Witness,
+    ) -> Result<TextIndex> {
         let mut events = Vec::new();
         let folder = match IndexFolder::open(folder) {
             Ok(folder) => Some(folder),
@@ -121,7 +138,7 @@ impl TextIndex {
             changing: Mutex::default(),
             events: Mutex::new(events),
         };
-        index.open(progress)?;
+        index.open(progress, witness)?;
         Ok(index)
     }
 
@@ -188,11 +205,15 @@ impl TextIndex {
         })
     }
 
+    /// The title of a note and the lines that say most about why it was found.
+    pub fn lines_of(&self, path: &VaultPath, ranked: &Ranked) -> (String, Vec<Snippet>) {
+        snippet::snippets(&*self.files, path, &ranked.words)
+    }
+
     /// The files that a query has to look into, in path order; `None` if the index cannot rule out any.
     pub fn candidates(&self, query: &Query, visible: Visible<'_>) -> Result<Option<Vec<VaultPath>>> {
         let state = self.state();
-        let among =
-            Among::new(&state, query.folder.as_ref(), query.glob.as_deref(), visible, &Sight::default())?;
+        let among = Among::new(&state, &found::picked(query), visible, &Sight::default())?;
         let Ok(found::Candidates::These { docs, .. }) = found::candidates(&state, query, &among) else {
             return Ok(None);
         };

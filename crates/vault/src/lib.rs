@@ -26,6 +26,7 @@ pub mod query;
 pub mod recover;
 pub mod restore;
 pub mod search;
+mod sights;
 pub mod store;
 pub mod template;
 pub mod vault;

@@ -278,6 +278,14 @@ impl Meaning {
         Ok(saved)
     }
 
+    /// The same, unless nothing has changed since.
+    pub fn save_if_changed(&self) -> Result<()> {
+        if self.unsaved.load(std::sync::atomic::Ordering::Relaxed) > 0 {
+            self.save()?;
+        }
+        Ok(())
+    }
+
     /// Reads the chosen chunks out of their notes. A note that has gone meanwhile is left out.
     fn show(&self, chosen: Vec<Chosen>) -> Vec<Hit> {
         let mut texts: HashMap<VaultPath, Option<String>> = HashMap::new();

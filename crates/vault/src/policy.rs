@@ -40,11 +40,13 @@ pub struct Limits {
 pub struct Rules {
     ignore: Gitignore,
     protect: Gitignore,
+    /// A hash of the texts that `ignore` was read from.
+    ignore_texts: [u8; 32],
 }
 
 impl Default for Rules {
     fn default() -> Rules {
-        Rules { ignore: Gitignore::empty(), protect: Gitignore::empty() }
+        Rules { ignore: Gitignore::empty(), protect: Gitignore::empty(), ignore_texts: [0; 32] }
     }
 }
 
@@ -134,7 +136,12 @@ fn covers(prefixes: &BTreeSet<VaultPath>, path: &VaultPath) -> bool {
 impl Rules {
     /// Reads the rules from the texts of the ignore and protect files.
     pub fn parse(ignore: &[(&str, String)], protect: &[(&str, String)]) -> Result<Rules> {
-        Ok(Rules { ignore: patterns(ignore)?, protect: patterns(protect)? })
+        let mut hasher = blake3::Hasher::new();
+        for (_, text) in ignore {
+            hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+        }
+        let ignore_texts = *hasher.finalize().as_bytes();
+        Ok(Rules { ignore: patterns(ignore)?, protect: patterns(protect)?, ignore_texts })
     }
 }
 
@@ -229,6 +236,20 @@ impl Scope {
     /// Whether every file that is not hidden may be read: then nobody need be asked path by path.
     pub fn hides_nothing(&self) -> bool {
         self.limits.read.is_none() && self.rules.ignore.is_empty()
+    }
+
+    /// Names everything that [`Scope::may_read`] depends on: scopes of one identity let the same paths be read.
+    pub(crate) fn reading_identity(&self) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new();
+        let Limits { read, write, read_only } = &self.limits;
+        hasher.update(&self.rules.ignore_texts).update(&[u8::from(*read_only)]);
+        for list in [read, write] {
+            hasher.update(&list.as_ref().map_or(u64::MAX, |list| list.len() as u64).to_le_bytes());
+            for path in list.iter().flatten() {
+                hasher.update(&(path.as_str().len() as u64).to_le_bytes()).update(path.as_str().as_bytes());
+            }
+        }
+        *hasher.finalize().as_bytes()
     }
 
     /// Whether a folder may hold something that can be read.

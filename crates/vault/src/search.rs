@@ -8,8 +8,6 @@ mod cursor;
 mod pattern;
 pub(crate) mod scan;
 
-use std::collections::BTreeSet;
-
 pub use cursor::Cursor;
 pub use pattern::{Case, Glob, Pattern};
 
@@ -97,8 +95,9 @@ pub fn search(files: &dyn Files, paths: &[VaultPath], query: &Query) -> Result<F
     let glob = query.glob.as_deref().map(Glob::new).transpose()?;
     let in_folder = |path: &&VaultPath| query.folder.as_ref().is_none_or(|folder| path.is_in(folder));
     let in_glob = |path: &&VaultPath| glob.as_ref().is_none_or(|glob| glob.fits(path));
-    let wanted: BTreeSet<&VaultPath> = paths.iter().filter(in_folder).filter(in_glob).collect();
-    let wanted: Vec<&VaultPath> = wanted.into_iter().collect();
+    let mut wanted: Vec<&VaultPath> = paths.iter().filter(in_folder).filter(in_glob).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
     let mut page = Page::new(query);
     let mut rest = wanted.as_slice();
     let mut wave = 64;

@@ -3,9 +3,10 @@
 //! `Vault` is not `Clone`, and only it can commit: whoever holds it decides what is written. The pipeline holds it.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::catalog::Live;
+use crate::catalog::{Gathering, Live};
 use crate::commit::{self, Commit, Receipt};
 use crate::disk::{Disk, Stage};
 use crate::error::{Error, Result};
@@ -13,6 +14,7 @@ use crate::finder::Finder;
 use crate::path::VaultPath;
 use crate::policy::{IGNORE_FILES, PROTECT_FILES, Rules, Scope};
 use crate::recover;
+use crate::sights::Sights;
 use crate::store::gc::{self, Collected, ReadData, Report, Retention};
 use crate::store::record::Ending;
 use crate::store::{self, Store};
@@ -26,6 +28,10 @@ pub struct Vault {
     catalog: OnceLock<Arc<Live>>,
     finder: Arc<Finder>,
     watcher: OnceLock<Watcher>,
+    sights: Sights,
+    building: Mutex<()>,
+    /// Whether the program stays: then what a first reading costs is worth spending on the index too.
+    stays: AtomicBool,
     recovered: Vec<(String, Ending)>,
 }
 
@@ -46,6 +52,9 @@ impl Vault {
             store: Mutex::new(store),
             catalog: OnceLock::new(),
             watcher: OnceLock::new(),
+            sights: Sights::default(),
+            building: Mutex::default(),
+            stays: AtomicBool::new(false),
             recovered,
         })
     }
@@ -86,8 +95,26 @@ impl Vault {
             }
             return Ok(catalog);
         }
-        let built = Arc::new(Live::build(Arc::clone(&self.disk) as Arc<dyn crate::files::Files>)?);
-        Ok(self.catalog.get_or_init(|| built))
+        let _one = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(catalog) = self.catalog.get() {
+            return Ok(catalog);
+        }
+        let files = Arc::clone(&self.disk) as Arc<dyn crate::files::Files>;
+        let built = match self.stays.load(Ordering::Relaxed) && !self.finder.has_saved_text() {
+            // Both will be wanted, and reading the vault is a good part of building either.
+            true => {
+                let gathering = Gathering::new(files);
+                self.finder.text_before(&gathering)?;
+                gathering.finish()?
+            }
+            false => Live::build(files)?,
+        };
+        Ok(self.catalog.get_or_init(|| Arc::new(built)))
+    }
+
+    /// Saves what the caches have learnt since they were last saved. Whoever ends the program calls this.
+    pub fn save(&self) -> Result<()> {
+        self.finder.save()
     }
 
     /// The index and the vectors. Without a watcher, whatever is open is compared with the disk each time.
@@ -105,6 +132,7 @@ impl Vault {
         }
         // Whoever watches stays, even where watching fails.
         self.finder.stay();
+        self.stays.store(true, Ordering::Relaxed);
         let finder = Arc::clone(&self.finder);
         let report = move |seen: watch::Report| {
             match &seen {
@@ -113,6 +141,10 @@ impl Vault {
                 watch::Report::RefreshedAll => {
                     finder.refresh_all().ok();
                 }
+                // What cannot be saved now is saved later, or built again by the next start.
+                watch::Report::Quiet => {
+                    finder.save().ok();
+                }
                 watch::Report::Trouble(_) => {}
             }
             report(seen);
@@ -120,7 +152,10 @@ impl Vault {
         let watcher = Watcher::start(self.disk.root(), Arc::clone(self.catalog()?), report)?;
         self.watcher.set(watcher).ok();
         self.catalog()?.refresh_all()?;
-        self.finder.refresh_all()
+        self.finder.refresh_all()?;
+        // Searches read the files until it is there. Whoever cannot do without it is told what is wrong with it.
+        self.finder.text().ok();
+        Ok(())
     }
 
     /// The audit entries that commits carry, oldest first, of those that took effect.
@@ -163,6 +198,10 @@ impl Vault {
 
     pub(crate) fn store(&self) -> MutexGuard<'_, Store> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn sights(&self) -> &Sights {
+        &self.sights
     }
 
     pub(crate) fn disk(&self) -> &Disk {

@@ -15,6 +15,7 @@ use crate::periodic;
 use crate::policy::Scope;
 use crate::restore::{self, Conflict, Restore, Undo, is_of_trash};
 use crate::search::{self, Found, Query};
+use crate::sights::Seen;
 use crate::store::log::LogEntry;
 use crate::store::record::{Ending, Step};
 use crate::vault::Vault;
@@ -144,20 +145,22 @@ impl<'v> View<'v> {
 
     /// The catalog, as far as this view reaches.
     pub fn catalog(&self) -> Result<CatalogView<'v>> {
-        Ok(CatalogView { live: self.vault.catalog()?, scope: self.scope })
+        let seen = self.vault.sights().of(self.scope);
+        Ok(CatalogView { live: self.vault.catalog()?, scope: self.scope, seen })
     }
 
-    /// Exact text search: by the index where it is open, by reading the files where it is not. The answer is the same.
+    /// Exact text search: by the index where there is one, by reading the files while there is none. The answer is the same.
     pub fn search(&self, query: &Query) -> Result<Found> {
         let finder = self.vault.finder()?;
-        if let Some(index) = finder.text_if_open() {
-            let sees = |path: &VaultPath| self.scope.may_read(path);
-            return index.search(query, visible(self.scope, &sees));
+        let seen = self.vault.sights().of(self.scope);
+        let sees = |path: &VaultPath| seen.sees(self.scope, path);
+        if let Some(index) = finder.text_if_ready() {
+            return index.search_as(query, visible(self.scope, &sees), seen.index());
         }
         let mut paths = Vec::new();
-        self.vault.disk().walk_in(&query.folder.clone().unwrap_or_default(), &mut |entry| {
-            if entry.kind == Kind::File && self.scope.may_read(&entry.path) {
-                paths.push(entry.path);
+        self.vault.disk().walk_names(&query.folder.clone().unwrap_or_default(), &mut |path| {
+            if self.scope.hides_nothing() || sees(&path) {
+                paths.push(path);
             }
         })?;
         search::search(self.vault.disk(), &paths, query)
@@ -165,13 +168,15 @@ impl<'v> View<'v> {
 
     /// Finds notes by words, by meaning, or by both.
     pub fn find_notes(&self, query: &FindQuery, now_ns: i64) -> Result<NotesFound> {
-        let sees = |path: &VaultPath| self.scope.may_read(path);
-        self.vault.finder()?.find(query, visible(self.scope, &sees), now_ns)
+        let seen = self.vault.sights().of(self.scope);
+        let sees = |path: &VaultPath| seen.sees(self.scope, path);
+        self.vault.finder()?.find(query, visible(self.scope, &sees), seen.index(), now_ns)
     }
 
     /// The notes that are most like this one as a whole.
     pub fn similar_notes(&self, path: &VaultPath, count: usize) -> Result<Vec<(VaultPath, f32)>> {
-        let sees = |path: &VaultPath| self.scope.may_read(path);
+        let seen = self.vault.sights().of(self.scope);
+        let sees = |path: &VaultPath| seen.sees(self.scope, path);
         Ok(self.vault.finder()?.meaning()?.similar_to(path, count, visible(self.scope, &sees)))
     }
 
@@ -357,12 +362,13 @@ pub enum Depth {
 pub struct CatalogView<'v> {
     live: &'v Arc<Live>,
     scope: &'v Scope,
+    seen: Arc<Seen>,
 }
 
 impl CatalogView<'_> {
     /// Asks the catalog something, with what may be seen.
     pub fn ask<T>(&self, question: impl FnOnce(&Catalog, Visible<'_>) -> T) -> T {
-        let sees = |path: &VaultPath| self.scope.may_read(path);
+        let sees = |path: &VaultPath| self.seen.sees(self.scope, path);
         question(&self.live.read(), visible(self.scope, &sees))
     }
 

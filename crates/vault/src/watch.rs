@@ -26,6 +26,9 @@ const PATIENCE: Duration = Duration::from_millis(25);
 /// made in between is announced by nobody.
 const SECOND_LOOK: Duration = Duration::from_millis(200);
 
+/// Silence after which changes are worth saving: long enough that a person who types does not cause it all the time.
+const SETTLED: Duration = Duration::from_secs(20);
+
 /// What the watcher tells whoever started it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
@@ -33,6 +36,8 @@ pub enum Report {
     Refreshed(Vec<VaultPath>),
     /// The catalog has looked at everything, because events were lost or a refresh had failed.
     RefreshedAll,
+    /// There were changes, and then none for a while: a good moment to save.
+    Quiet,
     /// Something went wrong; the catalog may be behind until the next `RefreshedAll`.
     Trouble(String),
 }
@@ -59,7 +64,7 @@ impl Watcher {
         let failed = |error| Error::io(format!("watching `{}`", root.display()), into_io(error));
         let mut system = notify::recommended_watcher(handler).map_err(failed)?;
         system.watch(root, RecursiveMode::Recursive).map_err(failed)?;
-        let mut desk = Desk { root: root.to_owned(), live, report, again: Vec::new() };
+        let mut desk = Desk { root: root.to_owned(), live, report, again: Vec::new(), settles: None };
         let name = thread::Builder::new().name("vault watcher".to_owned());
         let thread = name
             .spawn(move || desk.run(&receiver))
@@ -93,6 +98,8 @@ struct Desk<R> {
     report: R,
     /// Folders to look at once more, and when.
     again: Vec<(Instant, VaultPath)>,
+    /// When the last changes will have settled, if there were any since that was told.
+    settles: Option<Instant>,
 }
 
 /// What one burst of events asks for.
@@ -114,16 +121,23 @@ impl<R: Fn(Report)> Desk<R> {
             }
             let now = Instant::now();
             burst.paths.extend(self.again.extract_if(.., |(due, _)| *due <= now).map(|(_, path)| path));
+            if burst.is_idle() {
+                if self.settles.take_if(|due| *due <= now).is_some() {
+                    (self.report)(Report::Quiet);
+                }
+                continue;
+            }
             let new = std::mem::take(&mut burst.may_be_folders);
             self.work(burst);
             self.plan_second_looks(new);
+            self.settles = Some(Instant::now() + SETTLED);
         }
     }
 
     /// Waits for an event, and then until it has been quiet for a moment.
     fn collect(&self, signals: &Receiver<Signal>) -> Burst {
         let mut burst = Burst::default();
-        let first = match self.again.iter().map(|(due, _)| *due).min() {
+        let first = match self.again.iter().map(|(due, _)| *due).chain(self.settles).min() {
             Some(due) => signals.recv_timeout(due.saturating_duration_since(Instant::now())),
             None => signals.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };

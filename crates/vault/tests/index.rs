@@ -9,6 +9,7 @@
 )]
 
 mod index {
+    mod clock;
     mod crash;
     mod damage;
     mod figures;

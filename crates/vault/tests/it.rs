@@ -14,10 +14,12 @@ mod it {
     mod corpus;
     mod crash;
     mod faults;
+    mod fresh;
     mod housekeeping;
     mod recover;
     mod restore;
     mod rig;
     mod scope;
+    mod sights;
     mod symlinks;
 }

@@ -61,6 +61,10 @@ impl<'t> Door<'t> {
                 ids.join(", ")
             ));
         }
+        if let Some(progress) = terminal.progress() {
+            // Without a watcher, asking for the finder compares what is open with the disk; nothing is open yet.
+            road.vault().finder()?.on_progress(Box::new(progress));
+        }
         let id = format!("cli-{}", RealWorld.id()?);
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {

@@ -54,6 +54,7 @@ pub fn serve(global: &Global, options: &McpOptions, terminal: &Terminal) -> Resu
         false => None,
     };
     let hall = Arc::new(Hall::new(open(global, options, terminal)?, seal()?));
+    let road = Arc::clone(&hall.connection.road);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
         Failure::new(
             Exit::Failed,
@@ -68,6 +69,10 @@ pub fn serve(global: &Global, options: &McpOptions, terminal: &Terminal) -> Resu
     };
     // A call that is still busy ends with the process; what it would write is wholly there or not at all.
     runtime.shutdown_timeout(FAREWELL);
+    if let Err(error) = road.vault().save() {
+        terminal
+            .note(&format!("what was indexed could not be saved, the next start reads it again: {error}"));
+    }
     ended
 }
 
@@ -105,13 +110,26 @@ fn open(global: &Global, options: &McpOptions, terminal: &Terminal) -> Result<Co
     })
 }
 
+/// Waits for the signal by which other programs end this one. Where it cannot be heard, it ends the process at once.
+async fn told_to_end() {
+    #[cfg(unix)]
+    if let Ok(mut signal) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        signal.recv().await;
+        return;
+    }
+    std::future::pending().await
+}
+
 async fn talk(hall: &Arc<Hall>) -> Result<(), Failure> {
     let failed = |message: String| Failure::new(Exit::Failed, "mcp", message, "start it again");
     let transport = Stdio::start(hall.is_edit()).map_err(|error| failed(format!("no thread: {error}")))?;
     match Server::new(Arc::clone(hall)).serve(transport).await {
-        Ok(running) => match running.waiting().await {
-            Ok(_) => Ok(()),
-            Err(error) => Err(failed(format!("the connection broke down: {error}"))),
+        Ok(running) => tokio::select! {
+            ended = running.waiting() => match ended {
+                Ok(_) => Ok(()),
+                Err(error) => Err(failed(format!("the connection broke down: {error}"))),
+            },
+            () = told_to_end() => Ok(()),
         },
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(failed(format!("the client and verger did not come together: {error}"))),

@@ -3,7 +3,7 @@
 //! Deliberately not here: what text looks like (`paper.rs`) and what is asked (`asker.rs`).
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::failure::{Exit, Failure};
 use crate::paper::{Colour, Controls, Paper, Role, Simple};
@@ -97,6 +97,29 @@ impl Terminal {
         if !hint.is_empty() {
             self.say(&format!("{} {}", self.err.paint(Role::Title, "hint:"), self.err.text(hint)));
         }
+    }
+
+    /// Who shows a person how far long work has come: one line on stderr that is written over and goes when it is done.
+    /// None where nobody looks.
+    pub fn progress(&self) -> Option<impl Fn(&str, usize, usize) + Send + Sync + 'static> {
+        let simple = self.err.simple == Simple::Yes;
+        (self.asks && !simple && !self.json).then(|| {
+            let shown = AtomicUsize::new(usize::MAX);
+            move |what: &str, done: usize, total: usize| {
+                let percent = done.saturating_mul(100) / total.max(1);
+                if shown.swap(percent, Ordering::Relaxed) == percent {
+                    return;
+                }
+                let mut err = io::stderr().lock();
+                let line = if done < total {
+                    format!("{what}: {done} of {total} files ({percent} %)")
+                } else {
+                    String::new()
+                };
+                // Nobody is left to be told that stderr is gone.
+                write!(err, "\r\x1b[K{line}").and_then(|()| err.flush()).ok();
+            }
+        })
     }
 
     /// Whether a person can see a question and answer it.

@@ -1,5 +1,8 @@
 //! What the catalog keeps of one file: everything a query needs, nothing of the text itself.
 
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use memchr::memchr_iter;
@@ -10,9 +13,15 @@ use super::intern::Interner;
 use super::property::{self, Property};
 use crate::error::Result;
 use crate::files::{Entry, Stat};
+use crate::note::blocks::Blocks;
 use crate::note::links::LinkStyle;
 use crate::note::{self, Parsed};
 use crate::path::VaultPath;
+
+thread_local! {
+    /// The blocks of the note that this thread has parsed last.
+    static BEFORE: Cell<Blocks> = Cell::default();
+}
 
 /// A file of the vault. For attachments everything behind `stat` is empty.
 #[derive(Debug, Clone, PartialEq)]
@@ -131,11 +140,15 @@ impl FileInfo {
     }
 
     /// Takes in a file; `bytes` is what reading it gave, and is not looked at for attachments.
-    pub(super) fn read(entry: Entry, bytes: impl FnOnce(&VaultPath) -> Result<Vec<u8>>) -> FileInfo {
+    pub(super) fn read<B: AsRef<[u8]>>(
+        entry: Entry,
+        interner: &Interner,
+        bytes: impl FnOnce(&VaultPath) -> Result<B>,
+    ) -> FileInfo {
         let mut info = FileInfo::attachment(entry);
         if info.is_note() {
             match bytes(&info.path) {
-                Ok(bytes) => info.take_bytes(&bytes),
+                Ok(bytes) => info.take_bytes(bytes.as_ref(), interner),
                 Err(error) => info.problems = Box::new([Problem::Unreadable(error.to_string().into())]),
             }
         }
@@ -144,17 +157,6 @@ impl FileInfo {
 
     pub(super) fn is_unreadable(&self) -> bool {
         self.problems.iter().any(|problem| matches!(problem, Problem::Unreadable(_)))
-    }
-
-    /// Lets equal texts of many notes be one.
-    pub(super) fn share(&mut self, interner: &mut Interner) {
-        for link in &mut self.links {
-            interner.share(&mut link.target);
-            link.fragment.iter_mut().for_each(|fragment| interner.share_short(fragment));
-        }
-        self.tags.iter_mut().for_each(|tag| interner.share(&mut tag.name));
-        self.headings.iter_mut().for_each(|heading| interner.share_short(&mut heading.text));
-        property::share_map(&mut self.properties, &mut |text| interner.share_short(text));
     }
 
     fn attachment(entry: Entry) -> FileInfo {
@@ -173,25 +175,32 @@ impl FileInfo {
         }
     }
 
-    fn take_bytes(&mut self, bytes: &[u8]) {
-        let text = String::from_utf8_lossy(bytes);
+    fn take_bytes(&mut self, bytes: &[u8], interner: &Interner) {
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(bytes),
+        };
         let mut problems = Vec::new();
-        if matches!(text, std::borrow::Cow::Owned(_)) {
+        if matches!(text, Cow::Owned(_)) {
             problems.push(Problem::NotText);
         }
-        let parsed = note::parse(&text);
+        let parsed = note::facts(&text, BEFORE.take());
         match parsed.front.as_ref().map(|front| &front.values) {
-            Some(Ok(values)) => self.properties = property::keep_map(values),
+            Some(Ok(values)) => self.properties = property::keep_map(values, interner),
             Some(Err(error)) => problems.push(Problem::Front(error.to_string().into())),
             None => {}
         }
         self.problems = problems.into();
         self.blank = text.get(parsed.body..).is_none_or(|body| body.trim().is_empty());
-        self.take_parts(&text, &parsed);
+        self.take_parts(&text, &parsed, interner);
+        // A huge note must not keep its memory for as long as the thread lives.
+        if parsed.blocks.runs.capacity().max(parsed.blocks.blocks.capacity()) < 1 << 12 {
+            BEFORE.set(parsed.blocks);
+        }
     }
 
-    fn take_parts(&mut self, text: &str, parsed: &Parsed) {
-        let lines = Lines::of(text);
+    fn take_parts(&mut self, text: &str, parsed: &Parsed, interner: &Interner) {
+        let mut lines = Lines::of(text);
         self.headings = parsed
             .blocks
             .headings
@@ -199,56 +208,83 @@ impl FileInfo {
             .map(|heading| HeadingInfo {
                 level: heading.level,
                 line: lines.at(heading.span.start),
-                text: heading.text.as_str().into(),
+                text: interner.shared_if_short(&heading.text),
             })
             .collect();
+        let mut lines = Lines::of(text);
         self.links = parsed
             .links
             .iter()
             .map(|link| LinkInfo {
-                target: link.target.as_str().into(),
-                fragment: link.fragment.as_deref().map(Into::into),
+                target: interner.shared(&link.target),
+                fragment: link.fragment.as_deref().map(|text| interner.shared_if_short(text)),
                 line: lines.at(link.span.start),
                 style: link.style,
                 embed: link.embed,
                 in_front: link.in_front,
             })
             .collect();
-        self.tags = count_tags(parsed);
+        self.tags = count_tags(parsed, interner);
         let done = parsed.tasks.iter().filter(|task| task.is_done()).count();
         self.done_tasks = narrow(done);
         self.open_tasks = narrow(parsed.tasks.len() - done);
     }
 }
 
-fn count_tags(parsed: &Parsed) -> Box<[TagInfo]> {
-    let mut places = std::collections::HashMap::new();
+fn count_tags(parsed: &Parsed, interner: &Interner) -> Box<[TagInfo]> {
+    /// From so many different tags on a table finds them faster than a look at each.
+    const MANY: usize = 24;
+    let mut places: HashMap<&str, usize> = HashMap::new();
     let mut out: Vec<TagInfo> = Vec::new();
     for tag in &parsed.tags {
-        match places.get(tag.name.as_str()) {
-            Some(place) => {
-                let known: &mut TagInfo = &mut out[*place];
-                known.uses += 1;
+        let known = match out.len() {
+            0..MANY => out.iter().position(|known| *known.name == *tag.name),
+            MANY.. => {
+                if places.is_empty() {
+                    // Every tag so far has its first use in `parsed`; those are the texts that live long enough.
+                    for tag in &parsed.tags {
+                        let place = out.iter().position(|known| *known.name == *tag.name);
+                        places.extend(place.map(|place| (tag.name.as_str(), place)));
+                        if places.len() == out.len() {
+                            break;
+                        }
+                    }
+                }
+                places.get(tag.name.as_str()).copied()
             }
+        };
+        match known {
+            Some(place) => out[place].uses += 1,
             None => {
-                places.insert(tag.name.as_str(), out.len());
-                out.push(TagInfo { name: tag.name.as_str().into(), uses: 1 });
+                if out.len() >= MANY {
+                    places.insert(&tag.name, out.len());
+                }
+                out.push(TagInfo { name: interner.shared(&tag.name), uses: 1 });
             }
         }
     }
     out.into()
 }
 
-/// Line numbers by byte.
-struct Lines(Vec<usize>);
+/// Line numbers by byte; asked in ascending order, or it starts anew.
+struct Lines<'a> {
+    bytes: &'a [u8],
+    counted: usize,
+    line: usize,
+}
 
-impl Lines {
-    fn of(text: &str) -> Lines {
-        Lines(memchr_iter(b'\n', text.as_bytes()).collect())
+impl<'a> Lines<'a> {
+    fn of(text: &'a str) -> Lines<'a> {
+        Lines { bytes: text.as_bytes(), counted: 0, line: 1 }
     }
 
-    fn at(&self, byte: usize) -> u32 {
-        narrow(self.0.partition_point(|end| *end < byte) + 1)
+    fn at(&mut self, byte: usize) -> u32 {
+        if byte < self.counted {
+            (self.counted, self.line) = (0, 1);
+        }
+        self.line += memchr_iter(b'\n', &self.bytes[self.counted..byte]).count();
+        self.counted = byte;
+        narrow(self.line)
     }
 }
 

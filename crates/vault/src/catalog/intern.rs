@@ -1,38 +1,56 @@
 //! Texts that stand in many notes (tags, link targets, property names, short headings and values), kept once.
+//!
+//! Asked by the threads that parse, with the text where it stands in the note: what is known already is not copied first.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Longer texts than this are mostly written once, and then the table costs more than it saves.
 const SHORT: usize = 16;
+/// So many tables, each with its own lock, so that threads seldom wait for each other.
+const TABLES: usize = 32;
 
-/// The shared texts. Two interned texts are equal exactly when they are the same allocation.
-#[derive(Debug, Default)]
+/// The shared texts. Two shared texts are equal exactly when they are the same allocation.
+#[derive(Debug)]
 pub(super) struct Interner {
-    texts: HashSet<Arc<str>>,
+    tables: [Mutex<HashSet<Arc<str>>>; TABLES],
+}
+
+impl Default for Interner {
+    fn default() -> Interner {
+        Interner { tables: std::array::from_fn(|_| Mutex::default()) }
+    }
 }
 
 impl Interner {
-    /// Puts the shared copy of the text in its place.
-    pub(super) fn share(&mut self, text: &mut Arc<str>) {
-        match self.texts.get(text) {
-            Some(shared) => *text = shared.clone(),
-            None => {
-                self.texts.insert(text.clone());
-            }
+    /// The shared copy of a text.
+    pub(super) fn shared(&self, text: &str) -> Arc<str> {
+        let mut table = self.table(text).lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(shared) = table.get(text) {
+            return Arc::clone(shared);
         }
+        let shared: Arc<str> = text.into();
+        table.insert(Arc::clone(&shared));
+        shared
     }
 
     /// The same for texts that recur only if they are short: headings like `Tasks`, values like `draft`.
-    pub(super) fn share_short(&mut self, text: &mut Arc<str>) {
-        if text.len() <= SHORT {
-            self.share(text);
-        }
+    pub(super) fn shared_if_short(&self, text: &str) -> Arc<str> {
+        if text.len() <= SHORT { self.shared(text) } else { text.into() }
     }
 
     /// Forgets what nobody else holds any more.
-    pub(super) fn sweep(&mut self) {
-        self.texts.retain(|text| Arc::strong_count(text) > 1);
+    pub(super) fn sweep(&self) {
+        for table in &self.tables {
+            let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
+            table.retain(|text| Arc::strong_count(text) > 1);
+        }
+    }
+
+    fn table(&self, text: &str) -> &Mutex<HashSet<Arc<str>>> {
+        let bytes = text.as_bytes();
+        let byte = |at: usize| bytes.get(at).copied().map_or(0, usize::from);
+        &self.tables[(bytes.len() + byte(0) + 3 * byte(bytes.len() / 2)) % TABLES]
     }
 }
 
@@ -42,13 +60,11 @@ mod tests {
 
     #[test]
     fn equal_texts_become_one_and_unused_ones_go() {
-        let mut interner = Interner::default();
-        let (mut one, mut other): (Arc<str>, Arc<str>) = ("tag".into(), "tag".into());
-        interner.share(&mut one);
-        interner.share(&mut other);
+        let interner = Interner::default();
+        let (one, other) = (interner.shared("tag"), interner.shared_if_short("tag"));
         assert!(Arc::ptr_eq(&one, &other));
         drop((one, other));
         interner.sweep();
-        assert!(interner.texts.is_empty());
+        assert!(interner.tables.iter().all(|table| table.lock().unwrap().is_empty()));
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
 use crate::links::fold;
 
@@ -37,7 +37,25 @@ pub(super) fn without_note_extension(name: &str) -> Option<&str> {
 /// Lists of ids by key; nearly all lists have one member.
 #[derive(Debug, Default)]
 pub(super) struct KeyIndex {
-    lists: HashMap<u64, Ids>,
+    lists: HashMap<u64, Ids, BuildHasherDefault<AsItIs>>,
+}
+
+/// Keys are hashes already.
+#[derive(Debug, Default, Clone, Copy)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
 }
 
 #[derive(Debug)]

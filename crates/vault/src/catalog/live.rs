@@ -19,7 +19,12 @@ impl Live {
     /// Reads the vault.
     pub fn build(files: Arc<dyn Files>) -> Result<Live> {
         let catalog = Catalog::build(&*files)?;
-        Ok(Live { files, catalog: RwLock::new(catalog), looking: Mutex::new(()) })
+        Ok(Live::of(files, catalog))
+    }
+
+    /// Shares a catalog of these files.
+    pub(super) fn of(files: Arc<dyn Files>, catalog: Catalog) -> Live {
+        Live { files, catalog: RwLock::new(catalog), looking: Mutex::new(()) }
     }
 
     /// The catalog as it is now. Readers do not wait for files to be read, only for results to be put in.

@@ -5,36 +5,45 @@ use std::sync::mpsc;
 use std::thread;
 
 use super::info::FileInfo;
+use super::intern::Interner;
 use crate::files::{Entry, Files};
 
 /// Below this many files a second thread costs more than it brings.
 const ALONE: usize = 16;
-/// Parsed files that may wait to be taken in, so that memory stays flat.
-const WAITING: usize = 256;
+/// Files that a thread takes, and hands over, at once: each handing over may put a thread to sleep.
+const TOGETHER: usize = 64;
+/// Such handfuls that may wait to be taken in, so that memory stays flat.
+const WAITING: usize = 8;
 
 /// Parses every entry and gives each result to `take`, in no order.
-pub(super) fn load(files: &dyn Files, entries: &[Entry], mut take: impl FnMut(FileInfo)) {
-    let read = |entry: &Entry| FileInfo::read(entry.clone(), |path| files.read(path));
+pub(super) fn load(
+    files: &dyn Files,
+    entries: &[Entry],
+    interner: &Interner,
+    mut take: impl FnMut(FileInfo),
+) {
+    let read = |entry: &Entry| FileInfo::read(entry.clone(), interner, |path| files.read(path));
     if entries.len() < ALONE {
         entries.iter().for_each(|entry| take(read(entry)));
         return;
     }
     let next = AtomicUsize::new(0);
-    let (sender, receiver) = mpsc::sync_channel(WAITING);
+    let (sender, receiver) = mpsc::sync_channel::<Vec<FileInfo>>(WAITING);
     thread::scope(|scope| {
         for _ in 0..threads() {
             let sender = sender.clone();
             let (next, read) = (&next, &read);
             scope.spawn(move || {
-                while let Some(entry) = entries.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if sender.send(read(entry)).is_err() {
+                while let Some(rest) = entries.get(next.fetch_add(TOGETHER, Ordering::Relaxed)..) {
+                    let some = &rest[..rest.len().min(TOGETHER)];
+                    if some.is_empty() || sender.send(some.iter().map(read).collect()).is_err() {
                         return;
                     }
                 }
             });
         }
         drop(sender);
-        receiver.into_iter().for_each(take);
+        receiver.into_iter().flatten().for_each(take);
     });
 }
 

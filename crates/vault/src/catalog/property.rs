@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Number, Value};
 
+use super::intern::Interner;
+
 /// A front-matter value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Property {
@@ -23,14 +25,16 @@ pub enum Property {
 
 impl Property {
     /// Keeps a JSON value.
-    pub fn keep(value: &Value) -> Property {
+    pub(super) fn keep(value: &Value, interner: &Interner) -> Property {
         match value {
             Value::Null => Property::Null,
             Value::Bool(yes) => Property::Bool(*yes),
             Value::Number(number) => Property::Number(number.clone()),
-            Value::String(text) => Property::Text(text.as_str().into()),
-            Value::Array(items) => Property::List(items.iter().map(Property::keep).collect()),
-            Value::Object(map) => Property::Object(keep_map(map)),
+            Value::String(text) => Property::Text(interner.shared_if_short(text)),
+            Value::Array(items) => {
+                Property::List(items.iter().map(|item| Property::keep(item, interner)).collect())
+            }
+            Value::Object(map) => Property::Object(keep_map(map, interner)),
         }
     }
 
@@ -43,15 +47,6 @@ impl Property {
             Property::Text(text) => Value::String(text.to_string()),
             Property::List(items) => Value::Array(items.iter().map(Property::to_json).collect()),
             Property::Object(fields) => Value::Object(map_to_json(fields)),
-        }
-    }
-
-    fn share(&mut self, share: &mut impl FnMut(&mut Arc<str>)) {
-        match self {
-            Property::Text(text) => share(text),
-            Property::List(items) => items.iter_mut().for_each(|item| item.share(share)),
-            Property::Object(fields) => share_map(fields, share),
-            Property::Null | Property::Bool(_) | Property::Number(_) => {}
         }
     }
 
@@ -71,17 +66,11 @@ impl Property {
     }
 }
 
-/// Calls `share` for every text in the mapping, so that equal ones can be kept once.
-pub(super) fn share_map(fields: &mut [(Arc<str>, Property)], share: &mut impl FnMut(&mut Arc<str>)) {
-    for (key, value) in fields {
-        share(key);
-        value.share(share);
-    }
-}
-
 /// Keeps a JSON mapping.
-pub fn keep_map(map: &Map<String, Value>) -> Box<[(Arc<str>, Property)]> {
-    map.iter().map(|(key, value)| (Arc::from(key.as_str()), Property::keep(value))).collect()
+pub(super) fn keep_map(map: &Map<String, Value>, interner: &Interner) -> Box<[(Arc<str>, Property)]> {
+    let kept =
+        |(key, value): (&String, &Value)| (interner.shared_if_short(key), Property::keep(value, interner));
+    map.iter().map(kept).collect()
 }
 
 /// A kept mapping as JSON again.
@@ -97,8 +86,13 @@ mod tests {
     fn what_is_kept_comes_back_the_same() {
         let value =
             serde_json::json!({"z": [1, 2.5, "a", null], "a": {"b": true}, "n": 18446744073709551615u64});
-        assert_eq!(Property::keep(&value).to_json(), value);
-        assert_eq!(Property::keep(&value).to_json().to_string(), value.to_string(), "the order stays");
+        let interner = Interner::default();
+        assert_eq!(Property::keep(&value, &interner).to_json(), value);
+        assert_eq!(
+            Property::keep(&value, &interner).to_json().to_string(),
+            value.to_string(),
+            "the order stays"
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::info::FileInfo;
+use super::intern::Interner;
 use super::load::load;
 use super::{Catalog, Visible};
 use crate::error::{Error, Result};
@@ -97,15 +98,15 @@ impl Found {
         Ok(found)
     }
 
-    pub(super) fn load(&self, files: &dyn Files, take: impl FnMut(FileInfo)) {
-        load(files, &self.fresh, take);
+    pub(super) fn load(&self, files: &dyn Files, interner: &Interner, take: impl FnMut(FileInfo)) {
+        load(files, &self.fresh, interner, take);
     }
 
     /// Reads the files. What turns out to be as it was known is left out, so that the echo of our own write by the
     /// watcher is no change; so is what was never known and is gone.
     fn into_update(mut self, catalog: &Catalog, files: &dyn Files) -> Update {
         let mut loaded = Vec::with_capacity(self.fresh.len());
-        self.load(files, |info| {
+        self.load(files, &catalog.interner, |info| {
             if catalog.get(&info.path, Visible::all()) != Some(&info) {
                 loaded.push(info);
             }

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::missed::Changed;
 use super::shown::Shown;
 use super::{Finder, NotesFound, OpenEmbedder, background};
 use crate::catalog::Visible;
@@ -61,6 +62,7 @@ impl Finder {
         let limits = self.model.get().map(|(_, limits)| limits.clone()).unwrap_or_default();
         let files = Arc::new(Shown::new(Arc::clone(&self.disk), limits));
         let slow = model.pace() == Pace::Slow;
+        self.meaning_missed.start();
         let meaning = Meaning::open(files, &self.folder.join("meaning"), model)?;
         if !(slow && self.staying.load(Ordering::SeqCst)) {
             self.catch_up_once(&meaning)?;
@@ -69,7 +71,13 @@ impl Finder {
             while let Step::Embedded(_) = meaning.embed_next() {}
             meaning.save_rest()?;
         }
-        Ok(self.meaning.get_or_init(|| meaning))
+        let meaning = self.meaning.get_or_init(|| meaning);
+        match self.meaning_missed.end() {
+            Changed::Nothing => {}
+            Changed::Paths(paths) => drop(meaning.refresh(&paths)?),
+            Changed::All => drop(meaning.catch_up(&|_| {})?),
+        }
+        Ok(meaning)
     }
 
     /// Embeds all that waits, while a person watches.

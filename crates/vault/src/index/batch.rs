@@ -6,11 +6,11 @@ use std::io;
 use memchr::memchr;
 
 use super::field::Field;
-use super::postings::{put, put_head, put_line};
-use super::segment::{Kind, Segment};
+use super::postings::{Streams, Written};
+use super::segment::{Doc, Kind, Segment};
 use super::token::{Token, line_tokens, tokens};
 use super::writer::{Checksums, TermEntry, Writer};
-use crate::files::{Entry, Files};
+use crate::files::{Entry, Files, Witness};
 
 /// Larger files are not indexed but read by each search that they could matter to.
 pub(super) const LARGEST_TEXT: u64 = 16 << 20;
@@ -39,41 +39,48 @@ struct Waiting {
 /// Tokens that are looked up together.
 const TOGETHER: usize = 32;
 
-struct Read {
-    entry: Entry,
-    kind: Kind,
-    words: u32,
+struct Read<'a> {
+    entry: &'a Entry,
+    doc: Doc,
 }
 
 /// Reads and indexes files, at most [`MOST_DOCS`], which must be sorted by path.
-pub(super) fn index(files: &dyn Files, entries: &[Entry], batch: &mut Batch) -> io::Result<Segment> {
+pub(super) fn index(
+    files: &dyn Files,
+    entries: &[Entry],
+    batch: &mut Batch,
+    witness: &dyn Witness,
+) -> io::Result<Segment> {
     batch.clear();
     let mut docs = Vec::with_capacity(entries.len());
     for (number, entry) in entries.iter().take(MOST_DOCS).enumerate() {
-        docs.push(batch.read(files, entry, number as u64));
+        let bytes = match entry.stat.size > LARGEST_TEXT {
+            true => None,
+            false => files.read(&entry.path).ok(),
+        };
+        docs.push(batch.read(entry, bytes.as_deref(), number as u64));
+        witness.file(entry, bytes.as_deref());
     }
     batch.write(&docs)
 }
 
 impl Batch {
-    fn read(&mut self, files: &dyn Files, entry: &Entry, number: u64) -> Read {
-        let mut read = Read { entry: entry.clone(), kind: Kind::Unread, words: 0 };
+    fn read<'a>(&mut self, entry: &'a Entry, bytes: Option<&[u8]>, number: u64) -> Read<'a> {
+        let doc = Doc { kind: Kind::Unread, words: 0, lines: 0, stat: entry.stat };
+        let mut read = Read { entry, doc };
         self.name(entry, number);
-        if entry.stat.size > LARGEST_TEXT {
-            return read;
-        }
-        let Ok(bytes) = files.read(&entry.path) else { return read };
+        let Some(bytes) = bytes else { return read };
         // The file may have grown since it was looked at; lines and places have 24 bits.
         if bytes.len() as u64 > LARGEST_TEXT {
             return read;
         }
-        if memchr(0, &bytes).is_some() {
-            read.kind = Kind::Binary;
+        if memchr(0, bytes).is_some() {
+            read.doc.kind = Kind::Binary;
             return read;
         }
-        read.kind = Kind::Text;
-        tokens(&bytes, entry.path.is_note(), |token| {
-            read.words += u32::from(token.word);
+        read.doc.kind = Kind::Text;
+        read.doc.lines = tokens(bytes, entry.path.is_note(), |token| {
+            read.doc.words += u32::from(token.word);
             self.push(number, &token);
         });
         read
@@ -121,29 +128,28 @@ impl Batch {
         self.waiting_text.clear();
     }
 
-    fn write(&mut self, docs: &[Read]) -> io::Result<Segment> {
+    fn write(&mut self, docs: &[Read<'_>]) -> io::Result<Segment> {
         self.look_up();
         let order = self.words.sorted();
         let counts = self.sort_by_term(&order);
         let mut writer = Writer::new(Vec::new(), Checksums::No)?;
-        let (mut lines, mut places) = (Vec::new(), Vec::new());
+        let mut written = Written::default();
         let mut start = 0;
         for term in &order {
             let end = start + counts[*term as usize] as usize;
             let here = self.sorted.get(start..end).unwrap_or_default();
-            let docs = encode(here, &mut lines, &mut places);
+            let docs = encode(here, &mut written);
             writer.term(&TermEntry {
                 text: self.words.text(*term),
                 docs,
                 occurrences: here.len() as u32,
                 last_doc: here.last().map_or(0, |place| (place >> 51) as u32),
-                lines: &lines,
-                places: &places,
+                streams: Streams { docs: &written.docs, lines: &written.lines, places: &written.places },
             })?;
             start = end;
         }
         for read in docs {
-            writer.doc(read.entry.path.as_str(), read.kind, read.words, read.entry.stat)?;
+            writer.doc(read.entry.path.as_str(), &read.doc)?;
         }
         Segment::own(writer.finish()?).map_err(io::Error::other)
     }
@@ -169,22 +175,16 @@ impl Batch {
     }
 }
 
-/// Writes a term's places into the two streams; how many documents they are.
-fn encode(all: &[u64], lines: &mut Vec<u8>, places: &mut Vec<u8>) -> u32 {
-    lines.clear();
-    places.clear();
-    let (mut docs, mut before) = (0, 0);
+/// Writes a term's places into its streams; how many documents they are.
+fn encode(all: &[u64], written: &mut Written) -> u32 {
+    written.clear();
+    let mut docs = 0;
     for here in all.chunk_by(|a, b| a >> 51 == b >> 51) {
-        let doc = (here[0] >> 51) as u32;
-        put_head(lines, doc - before, here.len() as u32);
-        (docs, before) = (docs + 1, doc);
-        let mut line_before = 0;
-        for place in here {
-            let line = (place >> 27 & 0xff_ffff) as u32;
-            put_line(lines, line - line_before, (place & 7) as u8);
-            put(places, (place >> 3 & 0xff_ffff) as u32);
-            line_before = line;
-        }
+        let occurrence = |place: &u64| {
+            ((place >> 27 & 0xff_ffff) as u32, (place >> 3 & 0xff_ffff) as u32, (place & 7) as u8)
+        };
+        written.add((here[0] >> 51) as u32, here.iter().map(occurrence));
+        docs += 1;
     }
     docs
 }

@@ -11,21 +11,27 @@ use super::segment::Segment;
 use super::{Progress, TextIndex, cannot};
 use crate::catalog::threads;
 use crate::error::Result;
-use crate::files::{Entry, Files, Kind};
+use crate::files::{Entry, Files, Kind, Witness};
 
 /// Text that is indexed together: enough that a word is written down a few times only, little enough for memory.
 const BATCH: u64 = 8 << 20;
 
 impl TextIndex {
     /// All files of the vault, indexed, in path order. Not in the state yet.
-    pub(super) fn index_all(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Vec<Segment>> {
+    pub(super) fn index_all(
+        &self,
+        progress: &(dyn Fn(Progress) + Sync),
+        witness: &dyn Witness,
+    ) -> Result<Vec<Segment>> {
         let mut entries = Vec::new();
-        self.files.walk(&mut |entry| {
-            if entry.kind == Kind::File {
-                entries.push(entry);
-            }
+        witness.start();
+        self.files.walk(&mut |entry| match entry.kind {
+            Kind::File => entries.push(entry),
+            Kind::Folder => witness.folder(entry.path),
         })?;
-        index(&*self.files, entries, progress).map_err(cannot)
+        let segments = index(&*self.files, entries, progress, witness).map_err(cannot)?;
+        witness.end();
+        Ok(segments)
     }
 }
 
@@ -34,6 +40,7 @@ pub(super) fn index(
     files: &dyn Files,
     mut entries: Vec<Entry>,
     progress: &(dyn Fn(Progress) + Sync),
+    witness: &dyn Witness,
 ) -> io::Result<Vec<Segment>> {
     entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     entries.dedup_by(|a, b| a.path == b.path);
@@ -45,7 +52,7 @@ pub(super) fn index(
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(batch) = batches.get(at) else { return };
-            let segment = batch::index(files, batch, &mut scratch);
+            let segment = batch::index(files, batch, &mut scratch, witness);
             let done = done.fetch_add(batch.len(), Ordering::Relaxed) + batch.len();
             progress(Progress { done, total: entries.len() });
             results.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(segment);

@@ -5,6 +5,7 @@
 //! line; where they are not (a space at the end could be any of two things) or where reading a few files costs less than
 //! reading long lists, the answer says that it must be looked at.
 
+use super::count::line_counts;
 use super::plan::Need;
 use super::postings::{Place, each_line, each_place};
 use super::segment::{Damage, Segment};
@@ -12,7 +13,7 @@ use super::token::line_tokens;
 
 /// Lines of a segment that match or may match.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Lines {
+enum Lines {
     /// Any may.
     All,
     /// These, in order: the document in the upper half, the line in the lower.
@@ -24,11 +25,44 @@ pub(super) enum Lines {
     },
 }
 
+/// Documents of a segment that match or may match.
+pub(super) enum Docs {
+    /// Any may.
+    All,
+    /// These, in order.
+    These {
+        /// Document and number of lines.
+        counts: Vec<(u32, u32)>,
+        /// Whether each of the lines is known to match, without looking.
+        exact: bool,
+    },
+}
+
 /// Reading a file costs about as much as reading so many places of a list.
 const PLACES_PER_FILE: u64 = 2_000;
 
+/// The documents with lines that fulfil a condition.
+pub(super) fn docs(segment: &Segment, need: &Need, whole_word: bool) -> Result<Docs, Damage> {
+    if let Need::Text(text) = need {
+        let needle = Needle::new(text, whole_word);
+        if let [piece] = needle.pieces.as_slice() {
+            let terms = needle.terms(segment, 0, piece);
+            let exact = needle.exact || terms.is_empty();
+            return Ok(Docs::These { counts: line_counts(segment, &terms)?, exact });
+        }
+    }
+    Ok(match lines(segment, need, whole_word)? {
+        Lines::All => Docs::All,
+        Lines::These { keys, exact } => {
+            let docs = keys.chunk_by(|a, b| a >> 32 == b >> 32);
+            let counts = docs.map(|lines| ((lines[0] >> 32) as u32, lines.len() as u32)).collect();
+            Docs::These { counts, exact }
+        }
+    })
+}
+
 /// The lines that fulfil a condition.
-pub(super) fn lines(segment: &Segment, need: &Need, whole_word: bool) -> Result<Lines, Damage> {
+fn lines(segment: &Segment, need: &Need, whole_word: bool) -> Result<Lines, Damage> {
     match need {
         Need::All => Ok(Lines::All),
         Need::Nothing => Ok(Lines::These { keys: Vec::new(), exact: true }),
@@ -88,47 +122,62 @@ struct Piece {
     occurrences: u64,
 }
 
+/// A text cut into pieces.
 struct Needle {
     pieces: Vec<(Vec<u8>, bool)>,
+    whole_word: bool,
     open_start: bool,
     open_end: bool,
+    /// Whether the pieces say all there is to say.
     exact: bool,
 }
 
-/// Cuts a text into pieces, and drops spaces at its ends: such a space is a token here and none there.
-fn needle(text: &str) -> Needle {
-    let mut pieces = Vec::new();
-    line_tokens(text.as_bytes(), &mut Vec::new(), |text, _, word, _| pieces.push((text.to_vec(), word)));
-    let is_space = |piece: Option<&(Vec<u8>, bool)>| piece.is_some_and(|(text, _)| text == b" ");
-    let open_end = !is_space(pieces.last());
-    if !open_end {
-        pieces.pop();
+impl Needle {
+    /// Cuts a text into pieces, and drops spaces at its ends: such a space is a token here and none there.
+    fn new(text: &str, whole_word: bool) -> Needle {
+        let mut pieces = Vec::new();
+        line_tokens(text.as_bytes(), &mut Vec::new(), |text, _, word, _| pieces.push((text.to_vec(), word)));
+        let is_space = |piece: Option<&(Vec<u8>, bool)>| piece.is_some_and(|(text, _)| text == b" ");
+        let open_end = !is_space(pieces.last());
+        if !open_end {
+            pieces.pop();
+        }
+        let open_start = !is_space(pieces.first());
+        if !open_start {
+            pieces.remove(0);
+        }
+        let ends = [pieces.first(), pieces.last()];
+        let mut exact = open_start && open_end;
+        // Whether a word ends where the text ends is known only if a word is there.
+        exact &= !whole_word || ends.into_iter().flatten().all(|(_, word)| *word);
+        // Characters that a line is cut at, or that the scanner strips.
+        exact &= !text.contains('\r');
+        Needle { pieces, whole_word, open_start, open_end, exact }
     }
-    let open_start = !is_space(pieces.first());
-    if !open_start {
-        pieces.remove(0);
-    }
-    Needle { pieces, open_start, open_end, exact: open_start && open_end }
-}
 
-fn with_text(segment: &Segment, text: &str, whole_word: bool) -> Result<Lines, Damage> {
-    let Needle { pieces, open_start, open_end, mut exact } = needle(text);
-    let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return Ok(Lines::All) };
-    // Whether a word ends where the text ends is known only if a word is there.
-    exact &= !whole_word || (first.1 && last.1);
-    // Characters that a line is cut at, or that the scanner strips.
-    exact &= !text.contains('\r');
-    let last_at = pieces.len() - 1;
-    let mut found: Vec<Piece> = Vec::with_capacity(pieces.len());
-    for (at, (text, word)) in pieces.iter().enumerate() {
-        let open_start = at == 0 && open_start && !(whole_word && *word);
-        let open_end = at == last_at && open_end && !(whole_word && *word);
-        let terms: Vec<u32> = match (open_start, open_end) {
+    /// The terms that could hold a piece.
+    fn terms(&self, segment: &Segment, at: usize, (text, word): &(Vec<u8>, bool)) -> Vec<u32> {
+        let closed = self.whole_word && *word;
+        let open_start = at == 0 && self.open_start && !closed;
+        let open_end = at + 1 == self.pieces.len() && self.open_end && !closed;
+        match (open_start, open_end) {
             (true, true) => segment.containing(text),
             (true, false) => segment.ending(text),
             (false, true) => segment.starting(text).collect(),
             (false, false) => segment.find_term(text).into_iter().collect(),
-        };
+        }
+    }
+}
+
+fn with_text(segment: &Segment, text: &str, whole_word: bool) -> Result<Lines, Damage> {
+    let needle = Needle::new(text, whole_word);
+    if needle.pieces.is_empty() {
+        return Ok(Lines::All);
+    }
+    let mut exact = needle.exact;
+    let mut found: Vec<Piece> = Vec::with_capacity(needle.pieces.len());
+    for (at, piece) in needle.pieces.iter().enumerate() {
+        let terms = needle.terms(segment, at, piece);
         let occurrences = terms.iter().map(|term| u64::from(segment.term(*term).occurrences)).sum();
         if terms.is_empty() {
             return Ok(Lines::These { keys: Vec::new(), exact: true });
@@ -148,7 +197,7 @@ fn piece_lines(segment: &Segment, piece: &Piece) -> Result<Vec<u64>, Damage> {
     for term in &piece.terms {
         let mut run = runs.start(segment.term(*term).occurrences as usize);
         let mut before = 0;
-        each_line(segment.lines(*term)?, |doc, line, _| {
+        each_line(segment.lines(*term)?, |doc, line| {
             let key = u64::from(doc) << 32 | u64::from(line);
             if line > 0 && key != before {
                 run.push(key);
@@ -190,10 +239,10 @@ fn side_by_side(segment: &Segment, pieces: &[Piece], exact: &mut bool) -> Result
 fn piece_places(segment: &Segment, piece: &Piece, among: Option<&[Place]>) -> Result<Vec<Place>, Damage> {
     let mut runs = Runs::default();
     for term in &piece.terms {
-        let (lines, places) = segment.postings(*term)?;
+        let streams = segment.postings(*term)?;
         let mut run = runs.start(0);
         let mut rest = among.unwrap_or_default();
-        each_place(lines, places, |place| {
+        each_place(streams, |place| {
             if place.line == 0 || place.place < piece.at {
                 return;
             }

@@ -21,13 +21,12 @@ pub(super) enum Field {
 
 impl Field {
     /// How much more than a word of the body a word here is worth.
-    pub fn weight(code: u8) -> f32 {
+    pub fn weight(code: u8) -> u32 {
         match code {
-            1 => 3.0,
-            2 => 3.0,
-            3 => 5.0,
-            4 => 6.0,
-            _ => 1.0,
+            1 | 2 => 3,
+            3 => 5,
+            4 => 6,
+            _ => 1,
         }
     }
 }

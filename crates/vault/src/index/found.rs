@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use super::exact::{Lines, lines};
+use super::exact::{Docs, docs};
 use super::plan::{Need, need};
 use super::segment::{Damage, Kind};
-use super::state::{Among, Sight, State};
+use super::state::{Among, Picked, Sight, State};
 use crate::catalog::Visible;
 use crate::error::Result;
 use crate::files::Files;
@@ -33,17 +33,23 @@ pub(super) fn candidates(state: &State, query: &Query, among: &Among) -> Sound<C
     let (mut all, mut exact) = (Vec::with_capacity(state.slots.len()), literal || need == Need::Nothing);
     for (at, slot) in state.slots.iter().enumerate() {
         let whole_word = query.whole_word && matches!(query.pattern, Pattern::Literal(_));
-        match lines(&slot.segment, &need, whole_word)? {
-            Lines::All => return Ok(Candidates::All),
-            Lines::These { keys, exact: sure } => {
+        match docs(&slot.segment, &need, whole_word)? {
+            Docs::All => return Ok(Candidates::All),
+            Docs::These { mut counts, exact: sure } => {
                 exact &= sure;
-                let docs = keys.chunk_by(|a, b| a >> 32 == b >> 32);
-                let docs = docs.map(|lines| ((lines[0] >> 32) as u32, lines.len() as u32));
-                all.push(docs.filter(|(doc, _)| among.has(state, at, *doc)).collect());
+                if !among.is_every_text(state, at) {
+                    counts.retain(|(doc, _)| among.has(state, at, *doc));
+                }
+                all.push(counts);
             }
         }
     }
     Ok(Candidates::These { docs: all, exact })
+}
+
+/// What a query picks by place and name.
+pub(super) fn picked(query: &Query) -> Picked<'_> {
+    Picked { folder: query.folder.as_ref(), glob: query.glob.as_deref(), only: None }
 }
 
 /// Carries out a search.
@@ -55,7 +61,7 @@ pub(super) fn search(
     sight: &Sight,
 ) -> Result<Sound<Found>> {
     let matcher = Matcher::new(query)?;
-    let among = Among::new(state, query.folder.as_ref(), query.glob.as_deref(), visible, sight)?;
+    let among = Among::new(state, &picked(query), visible, sight)?;
     let found = match candidates(state, query, &among) {
         Err(damage) => return Ok(Err(damage)),
         Ok(Candidates::All) => {

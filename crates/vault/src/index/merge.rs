@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use super::bits::Bits;
-use super::postings::{Entries, put_head, take_head};
+use super::postings::{Docs, Streams, Written, parts};
 use super::segment::Segment;
 use super::writer::{TermEntry, Writer};
 
@@ -69,7 +69,7 @@ fn number_docs<W: Write>(parts: &[Part<'_>], writer: &mut Writer<W>) -> io::Resu
     alive.sort();
     for (number, (path, at, doc)) in alive.into_iter().enumerate() {
         let known = parts[at].segment.doc(doc);
-        writer.doc(path, known.kind, known.words, known.stat)?;
+        writer.doc(path, &known)?;
         moved[at].numbers[doc as usize] = number as u32;
     }
     for one in &mut moved {
@@ -83,28 +83,25 @@ fn number_docs<W: Write>(parts: &[Part<'_>], writer: &mut Writer<W>) -> io::Resu
 /// One term's streams as they are put together.
 #[derive(Default)]
 struct List {
-    lines: Vec<u8>,
-    places: Vec<u8>,
+    written: Written,
     docs: u32,
     occurrences: u32,
-    last: u32,
 }
 
 impl List {
     fn clear(&mut self) {
-        self.lines.clear();
-        self.places.clear();
-        (self.docs, self.occurrences, self.last) = (0, 0, 0);
+        self.written.clear();
+        (self.docs, self.occurrences) = (0, 0);
     }
 
     fn entry<'a>(&'a self, text: &'a [u8]) -> TermEntry<'a> {
+        let Written { docs, lines, places, .. } = &self.written;
         TermEntry {
             text,
             docs: self.docs,
             occurrences: self.occurrences,
-            last_doc: self.last,
-            lines: &self.lines,
-            places: &self.places,
+            last_doc: self.written.last(),
+            streams: Streams { docs, lines, places },
         }
     }
 
@@ -117,46 +114,50 @@ impl List {
     ) -> io::Result<()> {
         for at in with {
             let segment = parts[*at].segment;
-            let (mut lines, places) = segment.postings(cursors[*at]).map_err(io::Error::other)?;
+            let streams = segment.postings(cursors[*at]).map_err(io::Error::other)?;
             let term = segment.term(cursors[*at]);
             let shift = moved[*at].shift.unwrap_or(0);
-            let (first, times) = take_head(&mut lines, 0);
-            put_head(&mut self.lines, (first + shift).saturating_sub(self.last), times);
-            self.lines.extend(lines);
-            self.places.extend(places);
+            let mut docs = Docs::new(streams.docs);
+            let Some(mut first) = docs.next() else { continue };
+            first.doc += shift;
+            // Only the first distance is another one; the rest is copied.
+            self.written.entry(&first);
+            self.written.docs.extend(docs.rest());
+            self.written.lines.extend(streams.lines);
+            self.written.places.extend(streams.places);
+            self.written.ends_with(term.last_doc + shift);
             self.docs += term.docs;
             self.occurrences = self.occurrences.saturating_add(term.occurrences);
-            self.last = term.last_doc + shift;
         }
         Ok(())
     }
 
     fn interleave(
         &mut self,
-        parts: &[Part<'_>],
+        all: &[Part<'_>],
         cursors: &[u32],
         moved: &[Moved],
         with: &[usize],
     ) -> io::Result<()> {
         let mut sources = Vec::with_capacity(with.len());
         for at in with {
-            let (lines, places) = parts[*at].segment.postings(cursors[*at]).map_err(io::Error::other)?;
+            let streams = all[*at].segment.postings(cursors[*at]).map_err(io::Error::other)?;
             let numbers = &moved[*at].numbers;
             let number = move |doc: u32| numbers.get(doc as usize).copied().unwrap_or(GONE);
-            let alive = Entries::new(lines, places).map(move |entry| (number(entry.doc), entry));
+            let alive = parts(streams).map(move |part| (number(part.entry.doc), part));
             sources.push(alive.filter(|(number, _)| *number != GONE).peekable());
         }
         loop {
             let heads = sources.iter_mut().enumerate();
             let heads = heads.filter_map(|(at, source)| source.peek().map(|(number, _)| (*number, at)));
             let Some((_, at)) = heads.min() else { return Ok(()) };
-            let Some((number, entry)) = sources[at].next() else { return Ok(()) };
-            put_head(&mut self.lines, number - self.last, entry.times);
-            self.lines.extend(entry.lines);
-            self.places.extend(entry.places);
+            let Some((number, mut part)) = sources[at].next() else { return Ok(()) };
+            part.entry.doc = number;
+            self.written.entry(&part.entry);
+            self.written.lines.extend(part.lines);
+            self.written.places.extend(part.places);
             self.docs += 1;
-            self.occurrences = self.occurrences.saturating_add(entry.times);
-            self.last = number;
+            self.occurrences = self.occurrences.saturating_add(part.entry.times);
         }
     }
 }

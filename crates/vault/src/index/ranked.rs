@@ -5,12 +5,11 @@
 //! (in how many notes a word stands, how long notes are) is counted over what the asker sees, so that the order tells
 //! nothing about the rest.
 
-use super::field::Field;
 use super::found::Sound;
-use super::postings::each_line;
-use super::segment::{Kind, Segment};
+use super::score::Scores;
+use super::segment::Segment;
 use super::snippet::{self, Snippet};
-use super::state::{Among, Sight, State};
+use super::state::{Among, Picked, Sight, State};
 use super::token::line_tokens;
 use crate::catalog::Visible;
 use crate::error::Result;
@@ -31,6 +30,8 @@ pub struct RankedQuery {
     pub limit: usize,
     /// Whether young notes count more.
     pub recency: Option<Recency>,
+    /// Whether to read each hit for its title and its lines; without, [`super::TextIndex::lines_of`] does so later.
+    pub lines: bool,
 }
 
 /// How much the age of a note counts.
@@ -45,7 +46,7 @@ pub struct Recency {
 impl RankedQuery {
     /// Words in all notes, ten hits.
     pub fn new(text: &str) -> RankedQuery {
-        RankedQuery { text: text.to_owned(), folder: None, only: None, limit: 10, recency: None }
+        RankedQuery { text: text.to_owned(), folder: None, only: None, limit: 10, recency: None, lines: true }
     }
 }
 
@@ -58,6 +59,8 @@ pub struct Ranked {
     pub total: usize,
     /// Words that nobody wrote, with those that were looked for instead.
     pub corrected: Vec<(String, Vec<String>)>,
+    /// What was looked for.
+    pub(super) words: Vec<Word>,
 }
 
 /// A note that fits.
@@ -73,14 +76,13 @@ pub struct Hit {
     pub snippets: Vec<Snippet>,
 }
 
-const K1: f32 = 1.2;
-const B: f32 = 0.6;
 /// Words of a query that are looked at.
 const MOST_WORDS: usize = 32;
 /// An unfinished word has at least so many letters.
 const SHORTEST_PREFIX: usize = 3;
 
 /// A word of the query and what counts as it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
     pub text: Vec<u8>,
     pub is_last: bool,
@@ -98,7 +100,7 @@ impl Word {
     }
 
     /// The terms of a segment that count, and how much.
-    fn terms(&self, segment: &Segment) -> Vec<(u32, f32)> {
+    pub fn terms(&self, segment: &Segment) -> Vec<(u32, f32)> {
         let mut out: Vec<(u32, f32)> =
             segment.find_term(&self.text).map(|term| (term, 1.0)).into_iter().collect();
         let exact = out.first().map(|(term, _)| *term);
@@ -127,23 +129,17 @@ pub(super) fn ranked(
     (visible, sight): (Visible<'_>, &Sight),
     now_ns: i64,
 ) -> Result<Sound<Ranked>> {
-    let only = query.only.as_ref();
-    let sees =
-        |path: &VaultPath| visible.sees(path) && only.is_none_or(|only| only.binary_search(path).is_ok());
-    let visible = if only.is_some() { Visible::only(&sees) } else { visible };
-    // What was picked this time is no part of what is seen every time.
-    let once = Sight::default();
-    let sight = if only.is_some() { &once } else { sight };
-    let among = Among::new(state, query.folder.as_ref(), None, visible, sight)?;
+    let picked = Picked { folder: query.folder.as_ref(), glob: None, only: query.only.as_deref() };
+    let among = Among::new(state, &picked, visible, sight)?;
     let mut words = words_of(&query.text);
     let mut corrected = Vec::new();
-    let mut scores = Scores::new(state);
+    let mut scores = Scores::new(state, &among);
     let count = words.len();
     for word in &mut words {
-        let added = match scores.add(state, &among, word) {
+        let added = match scores.add(word) {
             Ok(0) => {
                 word.instead = alike(state, &among, &word.text);
-                scores.add(state, &among, word)
+                scores.add(word)
             }
             other => other,
         };
@@ -157,13 +153,17 @@ pub(super) fn ranked(
             Ok(_) => {}
         }
     }
-    let (total, best) = scores.best(state, query, count, now_ns);
+    let (total, best) = scores.best(query, count, now_ns);
     let hits = best.into_iter().filter_map(|(score, slot, doc)| {
         let path = state.slots.get(slot)?.path(doc)?;
-        let (title, snippets) = snippet::snippets(files, &path, &words);
+        let (title, snippets) = match query.lines {
+            true => snippet::snippets(files, &path, &words),
+            false => (path.stem().to_owned(), Vec::new()),
+        };
         Some(Hit { path, score, title, snippets })
     });
-    Ok(Ok(Ranked { hits: hits.collect(), total, corrected }))
+    let hits = hits.collect();
+    Ok(Ok(Ranked { hits, total, corrected, words }))
 }
 
 fn words_of(text: &str) -> Vec<Word> {
@@ -181,105 +181,6 @@ fn words_of(text: &str) -> Vec<Word> {
         last.is_last = unfinished;
     }
     words
-}
-
-/// The scores of all documents, segment by segment.
-struct Scores {
-    scores: Vec<Vec<f32>>,
-    matched: Vec<Vec<u8>>,
-}
-
-impl Scores {
-    fn new(state: &State) -> Scores {
-        let docs = || state.slots.iter().map(|slot| slot.segment.doc_count() as usize);
-        Scores {
-            scores: docs().map(|docs| vec![0.0; docs]).collect(),
-            matched: docs().map(|docs| vec![0; docs]).collect(),
-        }
-    }
-
-    /// Adds one word; in how many documents it stands.
-    fn add(&mut self, state: &State, among: &Among, word: &Word) -> Sound<usize> {
-        let mut weights = Vec::with_capacity(state.slots.len());
-        let mut found = 0usize;
-        for (at, slot) in state.slots.iter().enumerate() {
-            let weight = weigh(&slot.segment, &word.terms(&slot.segment))?;
-            let docs = weight.iter().zip(0..).filter(|(weight, _)| **weight > 0.0);
-            let docs: Vec<(u32, f32)> = docs
-                .filter(|(_, doc)| among.has(state, at, *doc) && slot.segment.doc(*doc).kind == Kind::Text)
-                .map(|(weight, doc)| (doc, *weight))
-                .collect();
-            found += docs.len();
-            weights.push(docs);
-        }
-        let all = among.tally.text as f32;
-        let average = (among.tally.words as f32 / all.max(1.0)).max(1.0);
-        let rarity = (1.0 + (all - found as f32 + 0.5) / (found as f32 + 0.5)).ln();
-        for (at, docs) in weights.into_iter().enumerate() {
-            for (doc, weight) in docs {
-                let length = state.slots[at].segment.doc(doc).words as f32;
-                let bound = K1 * (1.0 - B + B * length / average);
-                self.scores[at][doc as usize] += rarity * weight * (K1 + 1.0) / (weight + bound);
-                self.matched[at][doc as usize] += 1;
-            }
-        }
-        Ok(found)
-    }
-
-    /// How many documents match, and the best of them.
-    fn best(
-        &self,
-        state: &State,
-        query: &RankedQuery,
-        words: usize,
-        now_ns: i64,
-    ) -> (usize, Vec<(f32, usize, u32)>) {
-        let mut all: Vec<(f32, usize, u32)> = Vec::new();
-        for (slot, scores) in self.scores.iter().enumerate() {
-            for (doc, score) in scores.iter().enumerate().filter(|(_, score)| **score > 0.0) {
-                // A note with all the words is worth more than one with the rarest of them many times.
-                let share = f32::from(self.matched[slot][doc]) / words.max(1) as f32;
-                let mut score = score * (0.4 + 0.6 * share);
-                if let Some(recency) = query.recency {
-                    score *=
-                        bonus(recency, now_ns, state.slots[slot].segment.doc(doc as u32).stat.modified_ns);
-                }
-                all.push((score, slot, doc as u32));
-            }
-        }
-        let total = all.len();
-        let name = |slot: usize, doc: u32| state.slots[slot].segment.path(doc);
-        let order = |a: &(f32, usize, u32), b: &(f32, usize, u32)| {
-            b.0.total_cmp(&a.0).then_with(|| name(a.1, a.2).cmp(name(b.1, b.2)))
-        };
-        if query.limit > 0 && query.limit < all.len() {
-            all.select_nth_unstable_by(query.limit - 1, order);
-        }
-        all.truncate(query.limit);
-        all.sort_by(order);
-        (total, all)
-    }
-}
-
-/// How often the terms stand in each document, by the weight of where they stand.
-fn weigh(segment: &Segment, terms: &[(u32, f32)]) -> Sound<Vec<f32>> {
-    if terms.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut out = vec![0.0; segment.doc_count() as usize];
-    for (term, factor) in terms {
-        each_line(segment.lines(*term)?, |doc, _, field| {
-            if let Some(weight) = out.get_mut(doc as usize) {
-                *weight += factor * Field::weight(field);
-            }
-        });
-    }
-    Ok(out)
-}
-
-fn bonus(recency: Recency, now_ns: i64, modified_ns: i64) -> f32 {
-    let days = now_ns.saturating_sub(modified_ns).max(0) as f32 / 86_400e9;
-    1.0 + recency.bonus.max(0.0) * (-days / recency.half_life_days.max(0.01)).exp2()
 }
 
 /// Words that differ in a letter (in two, if long) and start with the same one; the nearest only, of those that stand
@@ -315,10 +216,8 @@ fn alike(state: &State, among: &Among, word: &[u8]) -> Vec<Vec<u8>> {
 }
 
 fn is_seen(state: &State, among: &Among, at: usize, term: u32) -> bool {
-    let mut seen = false;
-    let lines = state.slots.get(at).and_then(|slot| slot.segment.lines(term).ok());
-    each_line(lines.unwrap_or_default(), |doc, _, _| seen |= among.has(state, at, doc));
-    seen
+    let docs = state.slots.get(at).and_then(|slot| slot.segment.docs(term).ok());
+    docs.is_some_and(|mut docs| docs.any(|entry| among.has(state, at, entry.doc)))
 }
 
 /// How many letters differ (put in, left out, changed, or two swapped), if they are at most `most`.

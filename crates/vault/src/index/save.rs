@@ -9,6 +9,7 @@ use super::state::{Slot, State};
 use super::writer::{Checksums, Writer};
 use super::{Event, Progress, TextIndex, build, update};
 use crate::error::Result;
+use crate::files::{Nobody, Witness};
 use crate::store::index::{IndexFolder, List, Listed, Trouble, Writing};
 
 /// Documents in memory from which on they are worth a file.
@@ -18,7 +19,7 @@ const MOST_SEGMENTS: usize = 8;
 
 impl TextIndex {
     /// Opens what is there, or builds.
-    pub(super) fn open(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<()> {
+    pub(super) fn open(&self, progress: &(dyn Fn(Progress) + Sync), witness: &dyn Witness) -> Result<()> {
         let _one_at_a_time = self.change();
         let loaded = match &self.folder {
             Some(folder) => load(folder),
@@ -36,7 +37,7 @@ impl TextIndex {
             drop(held);
             return self.refresh_from(state);
         }
-        self.rebuild_held(held.as_ref().map(|(folder, held)| (*folder, held)), progress)?;
+        self.rebuild_held(held.as_ref().map(|(folder, held)| (*folder, held)), progress, witness)?;
         self.tell(match is_new {
             true => Event::Built { files: self.state().slots.iter().map(|slot| slot.live() as usize).sum() },
             false => Event::Healed { why },
@@ -47,15 +48,16 @@ impl TextIndex {
     /// Builds everything from the notes and saves it.
     pub(super) fn rebuild(&self) -> Result<()> {
         let held = self.folder.as_ref().and_then(|folder| Some((folder, folder.lock().ok()?)));
-        self.rebuild_held(held.as_ref().map(|(folder, held)| (*folder, held)), &|_| ())
+        self.rebuild_held(held.as_ref().map(|(folder, held)| (*folder, held)), &|_| (), &Nobody)
     }
 
     fn rebuild_held(
         &self,
         held: Option<(&IndexFolder, &Writing)>,
         progress: &(dyn Fn(Progress) + Sync),
+        witness: &dyn Witness,
     ) -> Result<()> {
-        let segments = self.index_all(progress)?;
+        let segments = self.index_all(progress, witness)?;
         let slots: Vec<Slot> = segments
             .into_iter()
             .map(|segment| {
@@ -133,8 +135,10 @@ impl TextIndex {
         }
         let (mut slots, fresh): (Vec<Slot>, Vec<Slot>) =
             state.slots.iter().cloned().partition(|slot| is_saved(&slot));
-        if !fresh.is_empty() {
-            slots.push(write(folder, &held, generation + 1, &fresh)?);
+        match fresh.is_empty() {
+            true if folder.list().is_ok_and(|saved| saved == list(&state)) => return Ok(None),
+            true => {}
+            false => slots.push(write(folder, &held, generation + 1, &fresh)?),
         }
         let state = State { slots, generation: generation + 1 };
         folder.write_list(&held, &list(&state))?;

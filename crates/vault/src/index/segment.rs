@@ -5,21 +5,23 @@
 //! opening does not read the file and yet no damaged byte is ever believed. [`super::writer`] writes what is read here.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use memchr::memmem;
 
+use super::postings::{Docs, Streams};
 use crate::files::Stat;
 use crate::store::index_map::Map;
 
 pub(super) const MAGIC: &[u8; 8] = b"VGRTEXT1";
 /// Goes up whenever tokens, fields or the layout change.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 /// Bytes that are checked together.
 pub(super) const BLOCK: usize = 32 * 1024;
 pub(super) const FOOTER: usize = 96;
-pub(super) const DOC: usize = 36;
-pub(super) const TERM: usize = 28;
+pub(super) const DOC: usize = 40;
+pub(super) const TERM: usize = 32;
 
 /// Why bytes are not believed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,6 +59,7 @@ pub(super) enum Kind {
 pub(super) struct Doc {
     pub kind: Kind,
     pub words: u32,
+    pub lines: u32,
     pub stat: Stat,
 }
 
@@ -67,7 +70,8 @@ pub(super) struct Term {
     pub occurrences: u32,
     pub last_doc: u32,
     offset: u64,
-    lines: u32,
+    docs_bytes: u32,
+    lines_bytes: u32,
 }
 
 /// A piece of the index, opened.
@@ -80,6 +84,7 @@ pub(crate) struct Segment {
     hashes: Range<usize>,
     /// Which blocks were found good; empty for bytes that we have made ourselves.
     checked: Vec<AtomicU64>,
+    line_starts: OnceLock<Vec<u64>>,
     /// The hash that names this very content.
     pub(crate) identity: [u8; 8],
 }
@@ -136,6 +141,7 @@ impl Segment {
             paths: marks[3]..marks[4],
             hashes: marks[4]..marks[5],
             checked: Vec::new(),
+            line_starts: OnceLock::new(),
             identity,
             bytes,
         })
@@ -194,11 +200,34 @@ impl Segment {
             _ => Kind::Unread,
         };
         let stat = Stat {
-            size: long(record, 12),
-            modified_ns: long(record, 20).cast_signed(),
-            inode: long(record, 28),
+            size: long(record, 16),
+            modified_ns: long(record, 24).cast_signed(),
+            inode: long(record, 32),
         };
-        Doc { kind, words: int(record, 8), stat }
+        Doc { kind, words: int(record, 8), lines: int(record, 12), stat }
+    }
+
+    /// How many words a document has.
+    #[inline]
+    pub(super) fn words(&self, doc: u32) -> u32 {
+        int(self.part(&self.docs, doc, DOC), 8)
+    }
+
+    /// Whether a document is a text.
+    #[inline]
+    pub(super) fn is_text(&self, doc: u32) -> bool {
+        int(self.part(&self.docs, doc, DOC), 4) == 0
+    }
+
+    /// Where the lines of each document start if those of all are numbered through; one more at the end.
+    pub(super) fn line_starts(&self) -> &[u64] {
+        self.line_starts.get_or_init(|| {
+            let ends = (0..self.doc_count()).scan(0, |sum, doc| {
+                *sum += u64::from(int(self.part(&self.docs, doc, DOC), 12));
+                Some(*sum)
+            });
+            std::iter::once(0).chain(ends).collect()
+        })
     }
 
     /// A document's path.
@@ -244,37 +273,49 @@ impl Segment {
             occurrences: int(record, 8),
             last_doc: int(record, 12),
             offset: long(record, 16),
-            lines: int(record, 24),
+            docs_bytes: int(record, 24),
+            lines_bytes: int(record, 28),
         }
     }
 
-    /// A term's two streams: lines and places.
-    pub(super) fn postings(&self, term: u32) -> Result<(&[u8], &[u8]), Damage> {
-        let record = self.term(term);
-        let start = record.offset as usize;
+    /// A term's streams.
+    pub(super) fn postings(&self, term: u32) -> Result<Streams<'_>, Damage> {
         let end = match term + 1 < self.term_count() {
             true => self.term(term + 1).offset as usize,
             false => self.vocabulary.start,
         };
-        let middle = start.saturating_add(record.lines as usize);
-        if start > middle || middle > end || end > self.vocabulary.start {
-            return Err(damage("a term points outside"));
-        }
-        self.check(start..end)?;
-        let bytes = self.bytes.as_ref();
-        Ok((&bytes[start..middle], &bytes[middle..end]))
+        self.streams(term, Some(end))
     }
 
-    /// A term's lines; the places are not touched.
-    pub(super) fn lines(&self, term: u32) -> Result<&[u8], Damage> {
+    /// A term's documents and lines; the places are not touched.
+    pub(super) fn lines(&self, term: u32) -> Result<Streams<'_>, Damage> {
+        self.streams(term, None)
+    }
+
+    /// A term's documents; the other streams are not touched.
+    pub(super) fn docs(&self, term: u32) -> Result<Docs<'_>, Damage> {
         let record = self.term(term);
         let start = record.offset as usize;
-        let end = start.saturating_add(record.lines as usize);
+        let end = start.saturating_add(record.docs_bytes as usize);
         if end > self.vocabulary.start {
             return Err(damage("a term points outside"));
         }
         self.check(start..end)?;
-        Ok(&self.bytes.as_ref()[start..end])
+        Ok(Docs::new(&self.bytes.as_ref()[start..end]))
+    }
+
+    fn streams(&self, term: u32, end: Option<usize>) -> Result<Streams<'_>, Damage> {
+        let record = self.term(term);
+        let start = record.offset as usize;
+        let lines = start.saturating_add(record.docs_bytes as usize);
+        let places = lines.saturating_add(record.lines_bytes as usize);
+        let end = end.unwrap_or(places);
+        if places > end || end > self.vocabulary.start {
+            return Err(damage("a term points outside"));
+        }
+        self.check(start..end)?;
+        let bytes = self.bytes.as_ref();
+        Ok(Streams { docs: &bytes[start..lines], lines: &bytes[lines..places], places: &bytes[places..end] })
     }
 
     /// The term with exactly this text.
@@ -384,4 +425,81 @@ fn int(record: &[u8], at: usize) -> u32 {
 #[inline]
 fn long(record: &[u8], at: usize) -> u64 {
     record.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::count::line_counts;
+    use super::super::postings::{each_place, parts};
+    use super::super::{batch, writer};
+    use super::*;
+    use crate::files::{Files, MemoryFiles, Nobody};
+    use proptest::prelude::*;
+
+    fn bytes() -> Vec<u8> {
+        let fixture =
+            "a.md: # Amber\nthe lattice, the Amber\n--- b.md: amber of amber\n--- x/c.md: ambers\n\nthe end";
+        let files = MemoryFiles::parse(fixture).unwrap();
+        let mut entries = Vec::new();
+        files.walk(&mut |entry| entries.push(entry)).unwrap();
+        entries.retain(|entry| entry.path.is_note());
+        let segment = batch::index(&files, &entries, &mut batch::Batch::default(), &Nobody).unwrap();
+        let none = crate::index::bits::Bits::new(segment.doc_count());
+        let part = crate::index::merge::Part { segment: &segment, dead: &none };
+        let writer = writer::Writer::new(Vec::new(), writer::Checksums::Yes).unwrap();
+        crate::index::merge::merge(&[part], writer).unwrap()
+    }
+
+    /// Reads everything that can be read.
+    fn read_all(segment: &Segment) {
+        let terms: Vec<u32> = (0..segment.term_count()).collect();
+        for term in &terms {
+            segment.text(*term);
+            if let Ok(docs) = segment.docs(*term) {
+                docs.for_each(drop);
+            }
+            if let Ok(streams) = segment.postings(*term) {
+                each_place(streams, |_| ());
+                parts(streams).for_each(drop);
+            }
+        }
+        for doc in 0..segment.doc_count() {
+            (segment.doc(doc), segment.path(doc), segment.words(doc), segment.is_text(doc));
+        }
+        for text in [&b"amber"[..], b"e", b"\n", b"zz"] {
+            (segment.containing(text), segment.ending(text), segment.starting(text), segment.find_term(text))
+                .0
+                .len();
+        }
+        line_counts(segment, &terms).ok();
+        segment.find("b.md").ok();
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        /// Without the hashes, which would notice all of this, so that every reader meets the damage.
+        #[test]
+        fn damaged_bytes_are_read_without_a_panic(at in any::<prop::sample::Index>(), bit in 0u8..8, more in prop::collection::vec(any::<u8>(), 0..9), marks in any::<bool>()) {
+            let mut damaged = bytes();
+            let footer = damaged.len() - FOOTER;
+            let at = if marks { footer + at.index(FOOTER - 16) } else { at.index(footer) };
+            damaged[at] ^= 1 << bit;
+            for (place, byte) in damaged[at..footer.max(at)].iter_mut().skip(1).zip(&more) {
+                *place = *byte;
+            }
+            let hash = digest(&damaged[footer..footer + FOOTER - 16]);
+            damaged[footer + FOOTER - 16..footer + FOOTER - 8].copy_from_slice(&hash);
+            if let Ok(segment) = Segment::own(damaged) {
+                read_all(&segment);
+            }
+        }
+
+        #[test]
+        fn every_cut_is_noticed(length in any::<prop::sample::Index>()) {
+            let whole = bytes();
+            let cut = whole[..length.index(whole.len())].to_vec();
+            prop_assert!(Segment::own(cut).is_err());
+        }
+    }
 }

@@ -127,24 +127,29 @@ pub(super) struct Among {
     pub tally: Tally,
 }
 
+/// What a question picks, besides what the asker sees.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Picked<'a> {
+    /// Only files in this folder, at any depth.
+    pub folder: Option<&'a VaultFolder>,
+    /// Only files that fit.
+    pub glob: Option<&'a str>,
+    /// Only these files.
+    pub only: Option<&'a [VaultPath]>,
+}
+
 impl Among {
-    /// Everything alive that the asker sees and that fits folder and glob.
-    pub fn new(
-        state: &State,
-        folder: Option<&VaultFolder>,
-        glob: Option<&str>,
-        visible: Visible<'_>,
-        sight: &Sight,
-    ) -> Result<Among> {
-        let glob = glob.map(Glob::new).transpose()?;
-        let folder = folder.filter(|folder| folder.path().is_some());
+    /// Everything alive that the asker sees and that is picked.
+    pub fn new(state: &State, picked: &Picked<'_>, visible: Visible<'_>, sight: &Sight) -> Result<Among> {
+        let glob = picked.glob.map(Glob::new).transpose()?;
+        let folder = picked.folder.filter(|folder| folder.path().is_some());
         let mut among = Among { slots: Vec::new(), tally: Tally::default() };
         for slot in &state.slots {
             let (bits, tally) = match visible.is_all() {
                 true => (None, slot.tally()),
                 false => sight.of(slot, visible),
             };
-            if folder.is_none() && glob.is_none() {
+            if folder.is_none() && glob.is_none() && picked.only.is_none() {
                 among.tally.join(tally);
                 among.slots.push(bits);
                 continue;
@@ -154,14 +159,29 @@ impl Among {
                 Some(glob) => slot.paths()[*doc as usize].as_ref().is_some_and(|path| glob.fits(path)),
                 None => true,
             };
-            let mut picked = Bits::new(slot.segment.doc_count());
-            for doc in slot.range(folder).filter(seen).filter(fits) {
-                picked.insert(doc);
-                among.tally.add_doc(&slot.segment, doc);
+            let range = slot.range(folder);
+            let mut found = Bits::new(slot.segment.doc_count());
+            let mut pick = |doc: u32| {
+                if range.contains(&doc) && seen(&doc) && fits(&doc) && found.insert(doc) {
+                    among.tally.add_doc(&slot.segment, doc);
+                }
+            };
+            match picked.only {
+                Some(only) => {
+                    only.iter().filter_map(|path| slot.segment.find(path.as_str()).ok()).for_each(&mut pick)
+                }
+                None => range.clone().for_each(&mut pick),
             }
-            among.slots.push(Some(Arc::new(picked)));
+            among.slots.push(Some(Arc::new(found)));
         }
         Ok(among)
+    }
+
+    /// Whether these are all documents of a segment, and all are texts.
+    pub fn is_every_text(&self, state: &State, slot: usize) -> bool {
+        let known = state.slots.get(slot);
+        matches!(self.slots.get(slot), Some(None))
+            && known.is_some_and(|known| known.tally().text == known.segment.doc_count() as usize)
     }
 
     /// Whether a document is one of them.

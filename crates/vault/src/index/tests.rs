@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 
+mod ranking;
+
 use super::*;
 use crate::files::MemoryFiles;
 use crate::path::VaultFolder;

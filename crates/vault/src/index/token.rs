@@ -24,8 +24,8 @@ pub(super) struct Token<'a> {
     pub word: bool,
 }
 
-/// Calls `each` for every token of a text, in order.
-pub(super) fn tokens(text: &[u8], is_note: bool, mut each: impl FnMut(Token<'_>)) {
+/// Calls `each` for every token of a text, in order; how many lines it has.
+pub(super) fn tokens(text: &[u8], is_note: bool, mut each: impl FnMut(Token<'_>)) -> u32 {
     let mut fields = Fields::new(is_note);
     let mut folded = Vec::with_capacity(64);
     let mut at = 0;
@@ -43,6 +43,7 @@ pub(super) fn tokens(text: &[u8], is_note: bool, mut each: impl FnMut(Token<'_>)
         });
         at = end + 1;
     }
+    line
 }
 
 /// The tokens of one line. `each` gets text, place, whether it is a word, and whether it is (part of) an inline tag.

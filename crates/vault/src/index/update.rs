@@ -8,7 +8,7 @@ use super::state::{Slot, State};
 use super::writer::{Checksums, Writer};
 use super::{TextIndex, batch, cannot};
 use crate::error::Result;
-use crate::files::{Entry, Files, Kind};
+use crate::files::{Entry, Files, Kind, Nobody};
 use crate::path::{VaultFolder, VaultPath};
 
 /// What differs between the index and the vault.
@@ -113,7 +113,7 @@ impl TextIndex {
             self.set(state);
             return Ok(());
         }
-        let fresh = build::index(&*self.files, changes.fresh, &|_| ()).map_err(cannot)?;
+        let fresh = build::index(&*self.files, changes.fresh, &|_| (), &Nobody).map_err(cannot)?;
         for (at, slot) in state.slots.iter_mut().enumerate() {
             let gone: Vec<u32> =
                 changes.gone.iter().filter(|(place, _)| *place == at).map(|(_, doc)| *doc).collect();

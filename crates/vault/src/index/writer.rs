@@ -4,8 +4,8 @@
 
 use std::io::{self, Write};
 
-use super::segment::{BLOCK, FOOTER, Kind, MAGIC, VERSION, digest};
-use crate::files::Stat;
+use super::postings::Streams;
+use super::segment::{BLOCK, Doc, FOOTER, Kind, MAGIC, VERSION, digest};
 
 /// Whether a segment carries the hashes of its blocks: a file does, bytes in memory need none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,9 +28,8 @@ pub(super) struct TermEntry<'a> {
     pub text: &'a [u8],
     pub docs: u32,
     pub occurrences: u32,
+    pub streams: Streams<'a>,
     pub last_doc: u32,
-    pub lines: &'a [u8],
-    pub places: &'a [u8],
 }
 
 impl<W: Write> Writer<W> {
@@ -48,32 +47,33 @@ impl<W: Write> Writer<W> {
 
     pub fn term(&mut self, term: &TermEntry<'_>) -> io::Result<()> {
         let start = u32::try_from(self.vocabulary.len()).map_err(too_large)?;
-        let lines = u32::try_from(term.lines.len()).map_err(too_large)?;
+        let Streams { docs, lines, places } = term.streams;
         for number in [start, term.docs, term.occurrences, term.last_doc] {
             self.terms.extend(number.to_le_bytes());
         }
         self.terms.extend(self.out.written.to_le_bytes());
-        self.terms.extend(lines.to_le_bytes());
+        for part in [docs, lines] {
+            self.terms.extend(u32::try_from(part.len()).map_err(too_large)?.to_le_bytes());
+        }
         self.vocabulary.extend(term.text);
         self.vocabulary.push(b'\n');
-        self.out.put(term.lines)?;
-        self.out.put(term.places)
+        [docs, lines, places].into_iter().try_for_each(|part| self.out.put(part))
     }
 
-    pub fn doc(&mut self, path: &str, kind: Kind, words: u32, stat: Stat) -> io::Result<()> {
+    pub fn doc(&mut self, path: &str, doc: &Doc) -> io::Result<()> {
         self.paths.extend(path.as_bytes());
-        let kind = match kind {
+        let kind = match doc.kind {
             Kind::Text => 0u32,
             Kind::Binary => 1,
             Kind::Unread => 2,
         };
         let end = u32::try_from(self.paths.len()).map_err(too_large)?;
-        for number in [end, kind, words] {
+        for number in [end, kind, doc.words, doc.lines] {
             self.docs.extend(number.to_le_bytes());
         }
-        self.docs.extend(stat.size.to_le_bytes());
-        self.docs.extend(stat.modified_ns.to_le_bytes());
-        self.docs.extend(stat.inode.to_le_bytes());
+        self.docs.extend(doc.stat.size.to_le_bytes());
+        self.docs.extend(doc.stat.modified_ns.to_le_bytes());
+        self.docs.extend(doc.stat.inode.to_le_bytes());
         Ok(())
     }
 

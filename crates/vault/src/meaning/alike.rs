@@ -113,7 +113,7 @@ mod tests {
         let (mut vectors, mut random) = (Vectors::new(128), Random(7));
         let mut put = |name: String, vector: &[f32]| {
             let rows: Vec<Row> = Row::new(1, 0..1, vector).into_iter().collect();
-            vectors.put(VaultPath::parse(&name).unwrap(), Stat::default(), &rows);
+            vectors.put(VaultPath::parse(&name).unwrap(), Stat::default(), &rows, 0);
         };
         for number in 0..200 {
             let vector = noise(&mut random);

@@ -89,7 +89,13 @@ pub enum BlockKind {
 impl Blocks {
     /// Reads the structure of `text` from `body` on.
     pub fn scan(text: &str, body: usize) -> Blocks {
-        let mut out = Blocks::default();
+        Blocks::default().scan_again(text, body)
+    }
+
+    /// The same in the memory of blocks that nobody needs any more.
+    pub(super) fn scan_again(self, text: &str, body: usize) -> Blocks {
+        let mut out = self;
+        out.clear();
         // For every open tag the innermost block around what follows: searching upwards instead would be
         // quadratic in deeply nested emphasis.
         let mut open: Vec<Option<usize>> = Vec::new();
@@ -127,6 +133,14 @@ impl Blocks {
             out.inline(around, span, &mut joined);
         }
         out
+    }
+
+    fn clear(&mut self) {
+        self.headings.clear();
+        self.blocks.clear();
+        self.code.clear();
+        self.html.clear();
+        self.runs.clear();
     }
 
     /// Whether the byte lies in code.

@@ -3,6 +3,7 @@
 //! Called by [`crate::note::parse`] for every note, so it is one pass and gives up early on hostile YAML.
 //! The YAML itself is read in `yaml.rs`.
 
+mod simple;
 pub(crate) mod yaml;
 
 use std::ops::Range;
@@ -42,7 +43,11 @@ pub enum FrontError {
 /// Finds and reads the front matter of a text. A byte order mark in front of it is tolerated.
 pub fn split(text: &str) -> Option<Front> {
     let (block, yaml, fence) = bounds(text)?;
-    let values = yaml::read(&text[yaml.clone()]).map(|document| document.values);
+    let written = &text[yaml.clone()];
+    let values = match simple::read(written) {
+        Some(values) => Ok(values),
+        None => yaml::read(written).map(|document| document.values),
+    };
     // Prose under a rule may well hold a line of three dots: dots close a block only if it reads as one.
     if fence == "..." && values.is_err() {
         return None;

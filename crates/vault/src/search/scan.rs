@@ -20,6 +20,9 @@ pub(crate) const NOT_TEXT: &str = "it is not text (it holds NUL bytes)";
 /// a pattern like `a[^b]*b` would read the same text again from every line.
 const CROSSINGS: usize = 8;
 
+/// Files that a thread takes at once.
+const TOGETHER: usize = 16;
+
 /// What came of one file.
 pub(crate) enum Scanned {
     /// Read to the end: how many lines match, and the first of them that belong to the page.
@@ -39,13 +42,15 @@ pub(super) fn scan_all(
     let results: Mutex<Vec<Option<Scanned>>> = Mutex::new(paths.iter().map(|_| None).collect());
     let next = AtomicUsize::new(0);
     let work = || {
-        while let Some((at, path)) = claim(&next, paths) {
-            let scanned = scan(files, path, matcher, query, keep);
-            results.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(scanned);
+        while let Some((at, some)) = claim(&next, paths) {
+            let scanned: Vec<Scanned> =
+                some.iter().map(|path| scan(files, path, matcher, query, keep)).collect();
+            let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+            results[at..].iter_mut().zip(scanned).for_each(|(place, scanned)| *place = Some(scanned));
         }
     };
     thread::scope(|scope| {
-        for _ in 1..threads().min(paths.len()) {
+        for _ in 1..threads().min(paths.len().div_ceil(TOGETHER)) {
             scope.spawn(work);
         }
         work();
@@ -55,9 +60,11 @@ pub(super) fn scan_all(
     results.into_iter().map(|scanned| scanned.unwrap_or_else(lost)).collect()
 }
 
-fn claim<'a>(next: &AtomicUsize, paths: &[&'a VaultPath]) -> Option<(usize, &'a VaultPath)> {
-    let at = next.fetch_add(1, Ordering::Relaxed);
-    paths.get(at).map(|path| (at, *path))
+/// The next handful of files: where they start, and which.
+fn claim<'s, 'a>(next: &AtomicUsize, paths: &'s [&'a VaultPath]) -> Option<(usize, &'s [&'a VaultPath])> {
+    let at = next.fetch_add(TOGETHER, Ordering::Relaxed);
+    let rest = paths.get(at..).filter(|rest| !rest.is_empty())?;
+    Some((at, &rest[..rest.len().min(TOGETHER)]))
 }
 
 /// Scans one file; at most `keep` of its lines are cut out.

@@ -73,6 +73,11 @@ impl IndexFolder {
         Ok(IndexFolder { path: path.to_owned() })
     }
 
+    /// Whether there is a list in the folder at `path`.
+    pub fn is_saved(path: &Path) -> bool {
+        path.join(LIST).exists()
+    }
+
     /// Waits until no other process writes.
     pub fn lock(&self) -> io::Result<Writing> {
         let lock = self.lock_file()?;

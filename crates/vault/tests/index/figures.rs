@@ -31,17 +31,29 @@ fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
     out
 }
 
+/// What this thread has computed so far; on a loaded machine the wall says little.
+fn thread_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 fn p50(what: &str, times: usize, mut work: impl FnMut() -> String) {
     let answer = work();
-    let mut all: Vec<Duration> = (0..times)
+    let (mut walls, mut cpus): (Vec<Duration>, Vec<Duration>) = (0..times)
         .map(|_| {
-            let start = Instant::now();
+            let (start, used) = (Instant::now(), thread_cpu());
             work();
-            start.elapsed()
+            (start.elapsed(), thread_cpu() - used)
         })
-        .collect();
-    all.sort();
-    println!("{what:<44} p50 {:>9.1?} p95 {:>9.1?}  {answer}", all[times / 2], all[times * 95 / 100]);
+        .unzip();
+    walls.sort();
+    cpus.sort();
+    println!(
+        "{what:<44} p50 {:>9.1?} p95 {:>9.1?} of this thread {:>9.1?}  {answer}",
+        walls[times / 2],
+        walls[times * 95 / 100],
+        cpus[times / 2]
+    );
 }
 
 #[test]
@@ -146,4 +158,71 @@ fn figures_at_scale() {
     println!("{:?} {:?}", index.stats(), index.take_events());
     p50("exact rare after refreshes", 41, || ask(&literal("quixotarnel")));
     println!("{} {}", memory("VmRSS"), memory("RssAnon"));
+}
+
+#[test]
+#[ignore = "figures for a person; needs VERGER_BENCH_VAULT"]
+fn catalog_alone() {
+    let Some(root) = std::env::var_os("VERGER_BENCH_VAULT") else { return };
+    let disk: std::sync::Arc<dyn Files> = std::sync::Arc::new(Disk::open(Path::new(&root)).unwrap());
+    let live = timed("catalog", || vault::catalog::Live::build(disk)).unwrap();
+    println!("{} {}", live.read().notes(Visible::all()).count(), memory("VmRSS"));
+}
+
+/// Both caches of a program that stays. With `VERGER_BENCH_DATA=DIR` the data folder is kept: the first run builds, the
+/// second opens, each with its own memory.
+#[test]
+#[ignore = "figures for a person; needs VERGER_BENCH_VAULT"]
+fn both_in_one_reading() {
+    let Some(root) = std::env::var_os("VERGER_BENCH_VAULT") else { return };
+    let root = Path::new(&root);
+    let own = tempfile::tempdir_in(root.parent().unwrap()).unwrap();
+    let kept = std::env::var_os("VERGER_BENCH_DATA").map(std::path::PathBuf::from);
+    let data = kept.as_deref().unwrap_or(own.path());
+    let disk = Disk::open(root).unwrap();
+    timed("walk and stat", || disk.walk(&mut |_| ())).unwrap();
+    let saved = vault::index::TextIndex::is_saved(&data.join("index"));
+    let vault = vault::Vault::open(root, data).unwrap();
+    let what = if saved { "index opened, catalog built" } else { "index and catalog built" };
+    timed(what, || vault.watch(|_| ())).unwrap();
+    println!("{} {} {}", memory("VmHWM"), memory("VmRSS"), memory("RssAnon"));
+    let scope = vault::policy::Scope::default();
+    p50("exact the, through the view", 41, || {
+        format!("{}", vault.view(&scope).search(&literal("the")).unwrap().total_matches)
+    });
+    let rules = vault::policy::Rules::parse(&[("ignore", "Journal/\n*draft*\n".to_owned())], &[]).unwrap();
+    let restricted = vault::policy::Scope::new(vault::policy::Limits::default(), rules);
+    for text in ["quixotarnel", "the"] {
+        p50(&format!("exact {text}, under an ignore file"), 21, || {
+            format!("{}", vault.view(&restricted).search(&literal(text)).unwrap().total_matches)
+        });
+    }
+    timed("save", || vault.save()).unwrap();
+    println!("{} {}", memory("VmRSS"), memory("RssAnon"));
+}
+
+/// A search with nothing indexed, beside ripgrep.
+#[test]
+#[ignore = "figures for a person; needs VERGER_BENCH_VAULT"]
+fn first_search_by_reading() {
+    let Some(root) = std::env::var_os("VERGER_BENCH_VAULT") else { return };
+    let root = Path::new(&root);
+    let data = tempfile::tempdir_in(root.parent().unwrap()).unwrap();
+    let vault = vault::Vault::open(root, data.path()).unwrap();
+    let scope = vault::policy::Scope::default();
+    for text in ["quixotarnel", "nour"] {
+        timed(&format!("verger {text}"), || vault.view(&scope).search(&literal(text)).unwrap().total_matches);
+        let start = Instant::now();
+        let time = || {
+            let text = std::fs::read_to_string("/proc/self/stat").unwrap();
+            let rest = text.rsplit(')').next().unwrap().to_owned();
+            rest.split_whitespace().skip(13).take(2).map(|text| text.parse::<u64>().unwrap()).sum::<u64>()
+                * 10
+        };
+        let used = time();
+        let done = std::process::Command::new("rg").args(["-i", "-F", "-c", text]).arg(root).output();
+        if done.is_ok() {
+            println!("rg {text:<41} {:>9.1?} wall {:>6} ms cpu", start.elapsed(), time() - used);
+        }
+    }
 }
