@@ -195,9 +195,12 @@ fn one_value_changes_and_everything_else_stays() {
             this base is written in a way that the edit could damage
         "#]],
         ),
-        (vec![Op::Remove(path("filters/or"))], expect![[r#"
+        (
+            vec![Op::Remove(path("filters/or"))],
+            expect![[r#"
             `filters.or` is not there
-        "#]]),
+        "#]],
+        ),
         (
             vec![Op::Remove(path("nothing"))],
             expect![[r#"
