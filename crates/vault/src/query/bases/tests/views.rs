@@ -443,14 +443,20 @@ fn wrong_shapes_name_the_key_and_the_line() {
             hint: a base is YAML: mend the line; expressions with quotes or `: ` stand in quotes
         "#]],
         ),
-        ("filters:\n  and:\n    - !done", expect![[r#"
+        (
+            "filters:\n  and:\n    - !done",
+            expect![[r#"
             base_invalid: line 3: `!` starts a YAML tag here; an expression that starts with `!` stands in quotes
             hint: a base is YAML: mend the line; expressions with quotes or `: ` stand in quotes
-        "#]]),
-        ("filters: !file.hasTag(\"x\")", expect![[r#"
+        "#]],
+        ),
+        (
+            "filters: !file.hasTag(\"x\")",
+            expect![[r#"
             base_invalid: line 1: while scanning a tag, did not find expected whitespace or line break
             hint: a base is YAML: mend the line; expressions with quotes or `: ` stand in quotes
-        "#]]),
+        "#]],
+        ),
         (
             "a: 1\na: 2",
             expect![[r#"
