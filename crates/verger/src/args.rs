@@ -139,7 +139,7 @@ pub enum Command {
         #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "jsonlogic", "batch"])]
         base: Option<String>,
         /// Which view of the base; the first one if not said.
-        #[arg(long, value_name = "NAME", requires = "base")]
+        #[arg(long, value_name = "NAME", requires = "base", conflicts_with_all = ["query", "jsonlogic", "batch"])]
         view: Option<String>,
         /// The note in which the query stands (`this`).
         #[arg(long, value_name = "NOTE")]

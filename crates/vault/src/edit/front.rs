@@ -5,7 +5,7 @@
 //! How values are written is in `write.rs`, where they go in `place.rs`. Reading is in [`crate::note::front`].
 
 mod place;
-pub(in crate::edit) mod write;
+pub(crate) mod write;
 
 use serde_json::{Map, Value};
 

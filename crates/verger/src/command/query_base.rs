@@ -1,6 +1,7 @@
 //! `query --base`: the rows of a view of an Obsidian base.
 
 use serde_json::{Value, json};
+use vault::VaultPath;
 
 use crate::args::QueryFormat;
 use crate::door::Door;
@@ -23,7 +24,7 @@ pub struct Asked {
 /// Asks, and prints all rows; what is odd goes to stderr.
 pub fn query_base(door: &Door<'_>, asked: Asked) -> Result<(), Failure> {
     let format = if asked.format == QueryFormat::Csv { "csv" } else { "bare" };
-    let mut input = json!({"path": door.resolve(&asked.base)?, "limit": 0, "format": format});
+    let mut input = json!({"path": named(door, &asked.base)?, "limit": 0, "format": format});
     let mut set = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
             input[key] = value;
@@ -42,4 +43,15 @@ pub fn query_base(door: &Door<'_>, asked: Asked) -> Result<(), Failure> {
     let text = door.terminal.out.text(&answer.text);
     door.terminal.data(&format!("{}\n", text.trim_end()));
     Ok(())
+}
+
+/// The base that a name means: `Books` is `Books.base` where there is one, else a note.
+fn named(door: &Door<'_>, name: &str) -> Result<VaultPath, Failure> {
+    if !name.ends_with(".base")
+        && let Ok(path) = door.resolve(&format!("{name}.base"))
+        && path.extension() == Some("base")
+    {
+        return Ok(path);
+    }
+    door.resolve(name)
 }

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::error::BaseError;
 use super::evaluate::{Computed, Evaluator, Fault, Row, Scope};
@@ -173,7 +173,7 @@ pub(crate) fn run_over(
     };
     let spec = base.view(name)?.unwrap_or(&default);
     let at = Evaluator::new(catalog, visible, base, texts, context).map_err(without_place)?;
-    Runner { at: &at, spec, faults: RefCell::default() }.run(window)
+    Runner { at: &at, spec, faults: RefCell::default(), odd: RefCell::default() }.run(window)
 }
 
 /// The properties that the user's editor was told to keep as text.
@@ -197,6 +197,8 @@ struct Runner<'r, 'a> {
     at: &'r Evaluator<'a>,
     spec: &'r BaseView,
     faults: RefCell<BTreeMap<String, Tally>>,
+    /// Summaries that failed, in words.
+    odd: RefCell<BTreeSet<String>>,
 }
 
 /// A row with what it is grouped and sorted by.
@@ -385,8 +387,8 @@ impl<'r, 'a> Runner<'r, 'a> {
             let value = match summary.compute(self.at, &values) {
                 Ok(value) => value,
                 Err(Fault::Failed(message, _)) => {
-                    let place = format!("summaries.{name}");
-                    return Err(BaseError::Failed { place, path: id.clone(), message });
+                    self.odd.borrow_mut().insert(format!("`summaries.{name}` failed for `{id}`: {message}"));
+                    Value::Null
                 }
                 Err(limit) => return Err(without_place(limit)),
             };
@@ -398,6 +400,7 @@ impl<'r, 'a> Runner<'r, 'a> {
     /// What failed on some rows; a filter that failed on all of them is an error.
     fn notices(&self) -> Result<Vec<String>, BaseError> {
         let mut out = self.at.base.notices.clone();
+        out.extend(self.odd.borrow().iter().cloned());
         for (place, tally) in self.faults.borrow().iter() {
             let Some((path, message)) = tally.first.clone() else { continue };
             // An empty cell hides no row; a filter that cannot be told hides them all.

@@ -63,6 +63,16 @@ pub(crate) fn read(text: &str) -> Result<Tree, BaseError> {
         Builder { text, offset, bytes: places(yaml), open: Vec::new(), anchors: HashMap::new(), root: None };
     for event in Parser::<StrInput<'_>>::new_from_str(yaml) {
         let Ok((event, span)) = event else { break };
+        // `- !done` is a tag in front of nothing: taken for an empty filter, it would let everything pass.
+        if let Event::Scalar(_, _, _, Some(tag)) = &event
+            && !tag.is_yaml_core_schema()
+        {
+            return Err(BaseError::Yaml {
+                line: span.start.line(),
+                message: "`!` starts a YAML tag here; an expression that starts with `!` stands in quotes"
+                    .to_owned(),
+            });
+        }
         builder.take(event, span);
     }
     let nothing =

@@ -310,6 +310,14 @@ fn what_fails_on_some_rows_is_told_and_what_fails_on_all_is_refused() {
 }
 
 #[test]
+fn a_summary_that_fails_is_empty_and_told() {
+    let base = "filters: file.hasTag(\"book\")\nsummaries:\n  bad: number(\"x\")\nviews:\n  - name: V\n    groupBy: status\n    summaries: {price: bad}\n";
+    let rows = ran(base, None).unwrap();
+    assert_eq!(rows.notices, ["`summaries.bad` failed for `price`: `x` is no number"]);
+    assert_eq!(encode::to_json(&rows.summaries[0].value), Json::Null);
+}
+
+#[test]
 fn wrong_shapes_name_the_key_and_the_line() {
     for (base, expected) in [
         (
@@ -432,6 +440,20 @@ fn wrong_shapes_name_the_key_and_the_line() {
             "a: [",
             expect![[r#"
             base_invalid: line 2: while parsing a node, did not find expected node content
+            hint: a base is YAML: mend the line; expressions with quotes or `: ` stand in quotes
+        "#]],
+        ),
+        (
+            "filters:\n  and:\n    - !done",
+            expect![[r#"
+            base_invalid: line 3: `!` starts a YAML tag here; an expression that starts with `!` stands in quotes
+            hint: a base is YAML: mend the line; expressions with quotes or `: ` stand in quotes
+        "#]],
+        ),
+        (
+            "filters: !file.hasTag(\"x\")",
+            expect![[r#"
+            base_invalid: line 1: while scanning a tag, did not find expected whitespace or line break
             hint: a base is YAML: mend the line; expressions with quotes or `: ` stand in quotes
         "#]],
         ),
