@@ -17,11 +17,15 @@ TOKEN="$(cat "$FOLDER/token")"
 
 if npm_prepare; then
   cp scripts/clients/typescript.mjs "$MODULES/../typescript.mjs"
-  "$NODE" "$MODULES/../typescript.mjs" stdio "$VERGER" "$FOLDER/vault"
-  "$NODE" "$MODULES/../typescript.mjs" http "$URL" "$TOKEN"
+  for sdk in v1 v2 v2-2026; do
+    "$NODE" "$MODULES/../typescript.mjs" "$sdk" stdio "$VERGER" "$FOLDER/vault"
+    "$NODE" "$MODULES/../typescript.mjs" "$sdk" http "$URL" "$TOKEN"
+  done
   inspector="$MODULES/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
   bash scripts/clients/inspector.sh "$NODE" "$inspector" stdio "$VERGER" "$FOLDER/vault"
   bash scripts/clients/inspector.sh "$NODE" "$inspector" http "$URL" "$TOKEN"
+else
+  echo "the TypeScript clients and the Inspector were not run"
 fi
 
 python_prepare() {
@@ -39,4 +43,6 @@ if python_prepare; then
     "$PYTHON" scripts/clients/python_client.py "$mode" stdio "$VERGER" "$FOLDER/vault"
     "$PYTHON" scripts/clients/python_client.py "$mode" http "$URL" "$TOKEN"
   done
+else
+  echo "the Python client was not run"
 fi

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/npm.sh
-npm_prepare || exit 0
+npm_prepare || { echo "the conformance suites were not run"; exit 0; }
 VERGER="${1:-target/debug/verger}"
 [ -x "$VERGER" ] || cargo build --quiet
 make_vault
@@ -23,11 +23,12 @@ report() {
   "$@" >"$log" 2>&1 || ended=$?
   local scored passed
   # What comes after `Not scored` is run and does not count.
-  scored="$(sed -n '/^=== SUMMARY ===$/,/^Total:/p' "$log")"
+  scored="$(sed -n '/^=== .*SUMMARY ===$/,/^Total:/p' "$log")"
   for scenario in $(sed -n '/^Not scored/,$p' "$log" | sed -n 's/^  [✓✗] \([^ ]*\) .*/\1/p'); do
     scored="$(grep -v "^[✓✗] $scenario:" <<<"$scored" || true)"
   done
-  passed="$(grep -c '^✓' <<<"$scored" || true)"
+  # A scenario that judged nothing has passed nothing.
+  passed="$(grep -c '^✓ .*: [1-9][0-9]* passed, 0 failed' <<<"$scored" || true)"
   if [ "$ended" = 0 ] && [ "$passed" = "$wanted" ] && ! grep -q '^✗' <<<"$scored"; then
     echo "ok      $name: $passed of $wanted scenarios"
   else

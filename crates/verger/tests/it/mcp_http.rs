@@ -179,6 +179,36 @@ fn a_call_in_flight_is_finished_before_the_end() {
 }
 
 #[test]
+fn an_answer_waits_for_a_client_whose_connection_broke() {
+    let rig = Rig::tour();
+    let web = Web::start(&rig, &["--no-auth", "--conformance-fixtures"], &[]);
+    let seated = Seated::new(&web, json!({}));
+    let body = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call",
+                      "params": {"name": "test_tool_with_progress", "arguments": {}}});
+    let mut stream = web.connect();
+    stream.write_all(web.request("POST", "/mcp", &seated.headers(), &body.to_string()).as_bytes()).unwrap();
+    let mut text = String::new();
+    let mut byte = [0; 1];
+    while !(text.contains("\nid:") && text.ends_with("\n\n")) {
+        stream.read_exact(&mut byte).unwrap();
+        text.push(char::from(byte[0]));
+    }
+    drop(stream);
+    let event = text.lines().find_map(|line| line.strip_prefix("id:")).unwrap().trim().to_owned();
+    let mut headers = seated.headers();
+    headers.push(("last-event-id", &event));
+    let mut again = web.connect();
+    again.write_all(web.request("GET", "/mcp", &headers, "").as_bytes()).unwrap();
+    let mut text = String::new();
+    while !text.contains("executed successfully") {
+        again.read_exact(&mut byte).unwrap();
+        text.push(char::from(byte[0]));
+    }
+    assert!(text.contains("\"id\":5"), "{text}");
+    web.end();
+}
+
+#[test]
 fn a_delete_is_asked_in_the_stream_of_an_old_client() {
     let rig = Rig::tour();
     rig.write("doomed.md", "x");

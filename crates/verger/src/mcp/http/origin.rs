@@ -8,32 +8,44 @@ use std::net::{IpAddr, SocketAddr};
 /// An origin as browsers write it: scheme, host and port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    https: bool,
+    scheme: String,
     host: String,
+    /// What the scheme implies where none is written; 0 where it implies none.
     port: u16,
 }
 
 impl Origin {
-    /// Reads an origin; `None` for anything else, `null` and `*` too.
+    /// Reads an origin; `None` for anything else, `null` and `*` too. Programs that show pages of their own have
+    /// schemes of their own: `app://obsidian.md`.
     pub fn parse(text: &str) -> Option<Origin> {
         let (scheme, rest) = text.split_once("://")?;
-        let https = match scheme.to_ascii_lowercase().as_str() {
-            "https" => true,
-            "http" => false,
-            _ => return None,
-        };
+        let scheme = scheme.to_ascii_lowercase();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+        if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(plain) {
+            return None;
+        }
         let (host, port) = authority(rest)?;
-        Some(Origin { https, host, port: port.unwrap_or(if https { 443 } else { 80 }) })
+        let usual = match scheme.as_str() {
+            "https" => 443,
+            "http" => 80,
+            _ => 0,
+        };
+        Some(Origin { scheme, host, port: port.unwrap_or(usual) })
     }
 
     /// Whether it is encrypted.
     pub fn is_https(&self) -> bool {
-        self.https
+        self.scheme == "https"
     }
 
-    /// Whether it is this machine.
+    /// Whether it is a page of the web, not of a program.
+    pub fn is_web(&self) -> bool {
+        self.is_https() || self.scheme == "http"
+    }
+
+    /// Whether it is a page that this machine serves.
     pub fn is_local(&self) -> bool {
-        is_local(&self.host)
+        self.is_web() && is_local(&self.host)
     }
 }
 
@@ -52,7 +64,8 @@ impl Neighbours {
             let (scheme, rest) = url.split_once("://")?;
             Origin::parse(&format!("{scheme}://{}", rest.split(['/', '?', '#']).next()?))
         });
-        let hosts = origins.iter().chain(&public).map(|origin| origin.host.clone()).collect();
+        let web = origins.iter().chain(&public).filter(|origin| origin.is_web());
+        let hosts = web.map(|origin| origin.host.clone()).collect();
         let origins = origins.into_iter().chain(public).collect();
         Neighbours { open: !address.ip().is_loopback(), hosts, origins }
     }
@@ -106,7 +119,8 @@ mod tests {
     use super::*;
 
     fn here() -> Neighbours {
-        let named = vec![Origin::parse("https://app.example").unwrap()];
+        let named = ["https://app.example", "app://obsidian.md"].map(|origin| Origin::parse(origin).unwrap());
+        let named = named.to_vec();
         Neighbours::new("127.0.0.1:3010".parse().unwrap(), Some("https://vault.example/mcp"), named)
     }
 
@@ -120,6 +134,7 @@ mod tests {
         for host in [
             "",
             "evil.example.com",
+            "obsidian.md",
             "localhost.evil.com",
             "evil.com:3010",
             "192.0.2.7",
@@ -140,9 +155,13 @@ mod tests {
 
     #[test]
     fn only_pages_of_this_machine_and_those_in_the_settings_may_call() {
-        for origin in
-            ["http://localhost:5173", "https://127.0.0.1", "http://[::1]:1", "https://app.example:443"]
-        {
+        for origin in [
+            "http://localhost:5173",
+            "https://127.0.0.1",
+            "http://[::1]:1",
+            "https://app.example:443",
+            "app://obsidian.md",
+        ] {
             assert!(here().may_call(origin), "{origin}");
         }
         for origin in [
@@ -154,6 +173,10 @@ mod tests {
             "https://app.example:8443",
             "http://localhost.evil.com",
             "file://localhost",
+            "app://localhost",
+            "https://obsidian.md",
+            "chrome-extension://abcdef",
+            "://x",
             "http://localhost/path",
             "http://u@localhost",
         ] {
