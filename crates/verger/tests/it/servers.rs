@@ -52,6 +52,11 @@ fn another_server_is_listed_tested_read_and_called() {
         .map(|line| line["outcome"].as_str().unwrap())
         .collect();
     assert_eq!(outcomes, ["denied", "started", "done"]);
+    let called = lines.iter().rfind(|line| line["tool"] == "use_mcp_tool").unwrap();
+    assert_eq!(
+        (&called["input"]["server_name"], &called["input"]["tool_name"]),
+        (&json!("other"), &json!("obsidian_get_note"))
+    );
     assert!(!audit.contains("secret") && !rig.ok(&["mcp", "list", "--json"]).contains("secret"));
     assert_eq!(rig.run(&["check"]).code, 0);
 }
