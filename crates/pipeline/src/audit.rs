@@ -324,7 +324,7 @@ pub fn redact(input: &Value) -> Value {
 }
 
 /// Keys whose values name a thing and are not a text that somebody wrote.
-const NAMES: [&str; 24] = [
+const NAMES: [&str; 28] = [
     "path",
     "paths",
     "source",
@@ -349,6 +349,10 @@ const NAMES: [&str; 24] = [
     "date",
     "format",
     "action",
+    "server",
+    "server_name",
+    "server_id",
+    "tool_name",
 ];
 const DEEPEST: usize = 4;
 

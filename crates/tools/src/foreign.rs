@@ -7,7 +7,9 @@
 //! outside. Deliberately not here: policy, approval and audit (the road), where the files lie (`verger`).
 
 pub mod assertion;
+pub mod careful;
 pub mod connection;
+mod events;
 pub mod handler;
 pub mod http;
 mod legacy;

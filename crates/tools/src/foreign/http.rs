@@ -8,10 +8,15 @@ use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::auth::{AuthClient, AuthorizationManager};
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 
+use super::careful::Careful;
 use super::trouble::Trouble;
 
 /// A transport to a server that speaks streamable HTTP.
-pub type Streamable = StreamableHttpClientTransport<AuthClient<Client>>;
+pub type Streamable = StreamableHttpClientTransport<AuthClient<Careful>>;
+
+/// Headers that the protocol itself sets.
+const RESERVED: [&str; 6] =
+    ["accept", "content-type", "last-event-id", "mcp-method", "mcp-protocol-version", "mcp-session-id"];
 
 /// Makes the transport. Nothing is sent yet.
 pub fn transport(
@@ -24,7 +29,7 @@ pub fn transport(
     let config = StreamableHttpClientTransportConfig::with_uri(url)
         .custom_headers(headers)
         .reinit_on_expired_session(false);
-    StreamableHttpClientTransport::with_client(AuthClient::new(client, manager), config)
+    StreamableHttpClientTransport::with_client(AuthClient::new(Careful(client), manager), config)
 }
 
 /// The headers of an entry, as they are sent.
@@ -43,6 +48,9 @@ pub fn headers(
             HeaderValue::from_str(&expand(value)?).map_err(|_| bad("has a value that cannot be sent"))?;
         let name =
             HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad("has a name that cannot be sent"))?;
+        if RESERVED.contains(&name.as_str()) {
+            return Err(bad("belongs to the protocol itself"));
+        }
         headers.insert(name, value);
     }
     Ok(headers)

@@ -116,6 +116,10 @@ impl Login<'_> {
             }
             Err(error) => return Err(why(&error)),
         };
+        // A secret must not go wherever a server says: where the person named the login server, it is that one.
+        if self.auth.issuer.is_some() && self.auth.issuer != found.issuer {
+            return Err("the server names another login server than `auth.issuer`".to_owned());
+        }
         let endpoints = Endpoints { token: found.token_endpoint.clone(), issuer: found.issuer.clone() };
         manager.set_metadata(found);
         Ok((manager, endpoints))
@@ -128,22 +132,34 @@ impl Login<'_> {
     ) -> Result<(), String> {
         let (_, endpoints) = found;
         let client = self.auth.client_id.as_deref().ok_or("a machine's login needs `client_id`")?;
-        let mut form =
-            vec![("grant_type", "client_credentials".to_owned()), ("resource", self.url.to_owned())];
-        if !self.auth.scopes.is_empty() {
-            form.push(("scope", self.auth.scopes.join(" ")));
-        }
+        let auth = self.auth;
+        let mut form = vec![("resource", self.url.to_owned())];
         let mut secret = None;
-        if let Some(key) = &self.auth.private_key {
-            let audience = endpoints.issuer.as_deref().unwrap_or(&endpoints.token);
-            let claims = Claims { client, audience, id: &chance.id(), now: chance.seconds() };
-            form.push(("client_assertion_type", ASSERTION.to_owned()));
-            form.push(("client_assertion", assertion::sign(&claims, key)?));
-        } else {
-            secret = self.auth.client_secret.as_deref();
-            if secret.is_none() {
-                return Err("a machine's login needs `client_secret` or `private_key`".to_owned());
+        match (&auth.assertion, &auth.private_key, &auth.client_secret) {
+            (Some(vouched), ..) => {
+                form.push(("grant_type", BEARER.to_owned()));
+                form.push(("assertion", vouched.clone()));
+                form.push(("client_id", client.to_owned()));
             }
+            (None, Some(key), _) => {
+                let audience = endpoints.issuer.as_deref().unwrap_or(&endpoints.token);
+                let claims = Claims { client, audience, id: &chance.id(), now: chance.seconds() };
+                form.push(("grant_type", "client_credentials".to_owned()));
+                form.push(("client_assertion_type", ASSERTION.to_owned()));
+                form.push(("client_assertion", assertion::sign(&claims, key)?));
+            }
+            (None, None, Some(_)) => {
+                form.push(("grant_type", "client_credentials".to_owned()));
+                secret = auth.client_secret.as_deref();
+            }
+            (None, None, None) => {
+                return Err(
+                    "a machine's login needs `client_secret`, `private_key` or `assertion`".to_owned()
+                );
+            }
+        }
+        if !auth.scopes.is_empty() {
+            form.push(("scope", auth.scopes.join(" ")));
         }
         let token = self.ask(&endpoints.token, secret.map(|secret| (client, secret)), &form).await?;
         self.keep(client, token, endpoints.issuer.clone()).await
@@ -171,7 +187,7 @@ impl Login<'_> {
         let granted = self.ask(&identity.token_endpoint, None, &exchange).await?;
         let grant = granted["access_token"].as_str().ok_or("the identity provider gave no token")?;
         let bearer = vec![
-            ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer".to_owned()),
+            ("grant_type", BEARER.to_owned()),
             ("assertion", grant.to_owned()),
             ("resource", self.url.to_owned()),
         ];
@@ -221,6 +237,7 @@ struct Endpoints {
     issuer: Option<String>,
 }
 
+const BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 const TAKES: std::time::Duration = std::time::Duration::from_secs(30);
 

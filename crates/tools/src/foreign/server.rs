@@ -89,6 +89,12 @@ pub struct Auth {
     /// Its private key (PKCS #8 in PEM, P-256) for signed assertions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub private_key: Option<String>,
+    /// A signed assertion that the platform gives to the machine, to be exchanged for a token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assertion: Option<String>,
+    /// The login server; another one gets nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
     /// The address of the client's own metadata, for servers that take it as a client id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_metadata_url: Option<String>,

@@ -59,6 +59,8 @@ pub struct Means {
     pub through: Option<PathBuf>,
     /// Which wire is spoken over HTTP.
     pub era: Era,
+    /// After how long without a call a server is given up.
+    pub idle: Duration,
     /// The environment.
     pub variable: fn(&str) -> Option<String>,
 }
@@ -114,6 +116,7 @@ impl Default for Means {
             chance: Arc::new(NoChance),
             through: None,
             era: Era::Either,
+            idle: IDLE,
             variable: |name| std::env::var(name).ok(),
         }
     }
@@ -376,9 +379,9 @@ impl Foreign {
     /// Notes a use, and gives the server up once it was not used for a while.
     fn used(&self, entry: &Arc<Entry>) {
         let mark = entry.uses.fetch_add(1, Ordering::Relaxed) + 1;
-        let entry = Arc::downgrade(entry);
+        let (entry, idle) = (Arc::downgrade(entry), self.means.idle);
         tokio::spawn(async move {
-            tokio::time::sleep(IDLE).await;
+            tokio::time::sleep(idle).await;
             if let Some(entry) = entry.upgrade()
                 && entry.uses.load(Ordering::Relaxed) == mark
             {

@@ -12,8 +12,8 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::streamable_http_client::AuthRequiredError;
 
-/// The most bytes of one event.
-const LARGEST: usize = 16 * 1024 * 1024;
+use super::events::{Parser, TooLarge};
+
 /// How long posting a message may take.
 const POSTING: Duration = Duration::from_secs(30);
 
@@ -26,6 +26,9 @@ pub enum SseError {
     /// The server wants a login.
     #[error("login needed")]
     Login(#[from] AuthRequiredError),
+    /// One of its events has no end.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
     /// Another answer than the protocol has.
     #[error("{0}")]
     Answer(&'static str),
@@ -56,7 +59,9 @@ impl Events {
         loop {
             while let Some(event) = parser.next_event() {
                 if event.name == "endpoint" {
-                    let post_to = url.join(event.data.trim()).map_err(|_| SseError::Answer("no address"))?;
+                    let post_to = url
+                        .join(event.data.unwrap_or_default().trim())
+                        .map_err(|_| SseError::Answer("no address"))?;
                     if post_to.origin() != url.origin() {
                         return Err(SseError::Answer("it names an address on another server"));
                     }
@@ -89,7 +94,9 @@ impl Transport<RoleClient> for Events {
         loop {
             while let Some(event) = self.parser.next_event() {
                 if matches!(event.name.as_str(), "" | "message")
-                    && let Ok(message) = serde_json::from_str::<ServerJsonRpcMessage>(&event.data)
+                    && let Ok(message) = serde_json::from_str::<ServerJsonRpcMessage>(
+                        event.data.as_deref().unwrap_or_default(),
+                    )
                 {
                     return Some(message);
                 }
@@ -119,86 +126,5 @@ fn checked(response: Response) -> Result<Response, SseError> {
     match response.status().is_success() {
         true => Ok(response),
         false => Err(SseError::Status(response.status().as_u16())),
-    }
-}
-
-/// An event.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Event {
-    name: String,
-    data: String,
-}
-
-/// Cuts a stream of bytes into events.
-#[derive(Debug, Default)]
-struct Parser {
-    waiting: Vec<u8>,
-    searched: usize,
-    event: Event,
-    ready: std::collections::VecDeque<Event>,
-}
-
-impl Parser {
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), SseError> {
-        self.waiting.extend_from_slice(bytes);
-        if self.waiting.len() + self.event.data.len() > LARGEST {
-            return Err(SseError::Answer("one of its events is too large"));
-        }
-        while let Some(end) = self.waiting[self.searched..].iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.waiting.drain(..=self.searched + end).collect();
-            self.searched = 0;
-            self.line(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']));
-        }
-        self.searched = self.waiting.len();
-        Ok(())
-    }
-
-    fn line(&mut self, line: &str) {
-        let (field, value) = line.split_once(':').unwrap_or((line, ""));
-        let value = value.strip_prefix(' ').unwrap_or(value);
-        match field {
-            "" if line.is_empty() => {
-                let mut event = std::mem::take(&mut self.event);
-                event.data.pop();
-                if !event.data.is_empty() {
-                    self.ready.push_back(event);
-                }
-            }
-            "event" => self.event.name = value.to_owned(),
-            "data" => {
-                self.event.data.push_str(value);
-                self.event.data.push('\n');
-            }
-            _ => {}
-        }
-    }
-
-    fn next_event(&mut self) -> Option<Event> {
-        self.ready.pop_front()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_are_found_however_the_bytes_are_cut() {
-        let stream =
-            "event: endpoint\ndata: /post?id=1\n\n: a comment\r\ndata: {\r\ndata: \"é\"}\r\n\r\nevent: x\n\n";
-        for size in 1..stream.len() {
-            let mut parser = Parser::default();
-            stream.as_bytes().chunks(size).for_each(|piece| parser.feed(piece).unwrap());
-            let all: Vec<Event> = std::iter::from_fn(|| parser.next_event()).collect();
-            let event = |name: &str, data: &str| Event { name: name.into(), data: data.into() };
-            assert_eq!(all, [event("endpoint", "/post?id=1"), event("", "{\n\"é\"}")], "in pieces of {size}");
-        }
-    }
-
-    #[test]
-    fn an_event_without_an_end_is_too_large_at_some_point() {
-        let mut parser = Parser::default();
-        let piece = vec![b'x'; 1024 * 1024];
-        assert!((0..20).any(|_| parser.feed(&piece).is_err()));
     }
 }

@@ -158,14 +158,22 @@ fn list(foreign: &Foreign) -> Plan {
     for problem in &problems {
         text += &format!("\nproblem: {}", problem.chars().take(300).collect::<String>());
     }
-    Plan::Answer(Output::new(text, json!({ "servers": standing, "problems": problems })))
+    let data = json!({ "servers": standing, "problems": problems });
+    Plan::Answer(told(Output::new(text, data), &standing, &problems))
 }
 
 fn status(foreign: &Foreign, name: &str) -> Result<Plan, Refusal> {
     foreign.server(name)?;
     let standing = foreign.standing().into_iter().find(|standing| standing.name == name);
     let text = standing.as_ref().map(line).unwrap_or_default();
-    Ok(Plan::Answer(Output::new(text, json!({ "server": standing }))))
+    let data = json!({ "server": standing });
+    Ok(Plan::Answer(told(Output::new(text, data), standing.as_slice(), &[])))
+}
+
+/// What stands in a vault's `.mcp.json` was written by whoever can write there.
+fn told(output: Output, standing: &[Standing], problems: &[String]) -> Output {
+    let of_the_vault = standing.iter().any(|standing| standing.origin == Origin::Vault);
+    if of_the_vault || !problems.is_empty() { output.from_outside(".mcp.json") } else { output }
 }
 
 fn line(standing: &Standing) -> String {

@@ -97,12 +97,14 @@ fn entry(url: &str, scenario: &str, context: &Value) -> Value {
         ("client_id", text("client_id")),
         ("client_secret", text("client_secret")),
         ("private_key", text("private_key_pem")),
+        ("assertion", text("valid_jwt")),
     ] {
         if let Some(value) = value {
             auth[field] = value.into();
         }
     }
-    auth["machine"] = scenario.starts_with("auth/client-credentials").into();
+    let machine = scenario.starts_with("auth/client-credentials") || text("valid_jwt").is_some();
+    auth["machine"] = machine.into();
     if let (Some(token), Some(client), Some(endpoint)) =
         (text("idp_id_token"), text("idp_client_id"), text("idp_token_endpoint"))
     {

@@ -52,6 +52,11 @@ fn another_server_is_listed_tested_read_and_called() {
         .map(|line| line["outcome"].as_str().unwrap())
         .collect();
     assert_eq!(outcomes, ["denied", "started", "done"]);
+    let called = lines.iter().rfind(|line| line["tool"] == "use_mcp_tool").unwrap();
+    assert_eq!(
+        (&called["input"]["server_name"], &called["input"]["tool_name"]),
+        (&json!("other"), &json!("obsidian_get_note"))
+    );
     assert!(!audit.contains("secret") && !rig.ok(&["mcp", "list", "--json"]).contains("secret"));
     assert_eq!(rig.run(&["check"]).code, 0);
 }
@@ -132,4 +137,100 @@ fn a_verger_that_is_killed_leaves_the_start_of_the_act_in_the_audit_and_no_serve
     let last: Value = serde_json::from_str(audit.lines().last().unwrap()).unwrap();
     assert_eq!((&last["tool"], &last["outcome"]), (&json!("read_mcp_tool"), &json!("started")));
     assert_eq!(rig.run(&["check"]).code, 0);
+}
+
+/// A server that wants a login and is its own login server; one request for each connection.
+fn office() -> String {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    let here = origin.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            answer(stream.unwrap(), &here);
+        }
+    });
+    origin
+}
+
+fn answer(mut stream: std::net::TcpStream, origin: &str) {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).unwrap() == 0 {
+            return;
+        }
+    }
+    let lower = head.to_lowercase();
+    let length = lower.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length.map_or(0, |length| length.trim().parse().unwrap())];
+    reader.read_exact(&mut body).unwrap();
+    let path = head.split(' ').nth(1).unwrap().to_owned();
+    let allowed = lower.contains("authorization: bearer good");
+    let (status, more, body) = match path.as_str() {
+        "/.well-known/oauth-protected-resource/mcp" => (
+            "200 OK",
+            String::new(),
+            json!({"resource": format!("{origin}/mcp"), "authorization_servers": [origin]}),
+        ),
+        "/.well-known/oauth-authorization-server" => (
+            "200 OK",
+            String::new(),
+            json!({
+            "issuer": origin, "authorization_endpoint": format!("{origin}/authorize"),
+            "token_endpoint": format!("{origin}/token"), "registration_endpoint": format!("{origin}/register"),
+            "response_types_supported": ["code"], "code_challenge_methods_supported": ["S256"]}),
+        ),
+        "/register" => ("201 Created", String::new(), json!({"client_id": "c", "redirect_uris": []})),
+        "/token" => ("200 OK", String::new(), json!({"access_token": "good", "token_type": "Bearer"})),
+        "/mcp" if allowed => ("200 OK", String::new(), mcp(&serde_json::from_slice(&body).unwrap())),
+        "/mcp" => ("401 Unauthorized", "www-authenticate: Bearer\r\n".to_owned(), json!({})),
+        _ => ("404 Not Found", String::new(), json!({})),
+    };
+    let body = body.to_string();
+    let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n{more}");
+    stream.write_all(format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes()).unwrap();
+}
+
+fn mcp(message: &Value) -> Value {
+    let result = match message["method"].as_str().unwrap() {
+        "initialize" => json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                               "serverInfo": {"name": "o", "version": "1"}}),
+        "tools/list" => json!({"tools": [{"name": "stamp", "inputSchema": {"type": "object"}}]}),
+        _ => {
+            return json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no"}});
+        }
+    };
+    json!({"jsonrpc": "2.0", "id": message["id"], "result": result})
+}
+
+#[test]
+fn a_person_logs_in_with_their_browser_once() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let rig = Rig::tour();
+    put_config(&rig, &format!("[mcp.servers.o]\nurl = \"{}/mcp\"\n", office()));
+    let said = rig.run(&["mcp", "tools", "o"]);
+    assert!(said.code == 1 && said.err.contains("verger mcp login o"), "{said:?}");
+    let mut login =
+        rig.command(&["mcp", "login", "o"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(login.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let page = lines.find(|line| line.contains("/authorize?")).expect("the page is named");
+    let value = |name: &str| {
+        let rest = page.split(&format!("{name}=")).nth(1).unwrap();
+        rest.split('&').next().unwrap().replace("%3A", ":").replace("%2F", "/")
+    };
+    let (redirect, state) = (value("redirect_uri"), value("state"));
+    let (address, path) = redirect.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    // Something else that knocks is not taken for the person.
+    for path in ["favicon.ico".to_owned(), format!("{path}?code=x&state={state}")] {
+        let mut browser = std::net::TcpStream::connect(address).unwrap();
+        write!(browser, "GET /{path} HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+        let mut shown = String::new();
+        browser.read_to_string(&mut shown).unwrap();
+        assert!(shown.contains("close this page"), "{shown}");
+    }
+    assert!(login.wait().unwrap().success());
+    assert_eq!(rig.ok(&["mcp", "tools", "o"]), "1 tools\nstamp: \n");
+    assert_eq!(rig.ok(&["mcp", "logout", "o"]), "forgot the login at o\n");
+    assert_eq!(rig.run(&["mcp", "tools", "o"]).code, 1);
 }

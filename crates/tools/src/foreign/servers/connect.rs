@@ -218,7 +218,8 @@ impl Foreign {
 
     fn auth(&self, server: &Server) -> Result<Auth, Trouble> {
         let mut auth = server.auth.clone();
-        let texts = [&mut auth.client_id, &mut auth.client_secret, &mut auth.private_key];
+        let texts =
+            [&mut auth.client_id, &mut auth.client_secret, &mut auth.private_key, &mut auth.assertion];
         for text in texts.into_iter().flatten() {
             *text = self.expand(server, text)?;
         }

@@ -100,6 +100,44 @@ async fn a_server_that_wants_a_login_or_cannot_be_reached_says_so() {
     }
 }
 
+/// A server whose answer to a call never ends, as JSON or as one event.
+async fn endless(kind: &'static str) -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let answer = move |Json(message): Json<Value>| async move {
+        let Some(id) = message.get("id").cloned() else { return StatusCode::ACCEPTED.into_response() };
+        let result = match message["method"].as_str().unwrap_or_default() {
+            "initialize" => json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                                   "serverInfo": {"name": "e", "version": "1"}}),
+            "tools/list" => json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}),
+            "tools/call" => {
+                let piece = axum::body::Bytes::from(vec![b'x'; 256 * 1024]);
+                let endless = futures::stream::repeat_with(move || Ok::<_, std::io::Error>(piece.clone()));
+                return ([("content-type", kind)], axum::body::Body::from_stream(endless)).into_response();
+            }
+            _ => return StatusCode::BAD_REQUEST.into_response(),
+        };
+        Json(json!({"jsonrpc": "2.0", "id": id, "result": result})).into_response()
+    };
+    let router = Router::new().route("/mcp", post(answer));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    format!("http://{address}/mcp")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_without_an_end_is_given_up_at_a_size() {
+    for kind in ["application/json", "text/event-stream"] {
+        let abroad = Abroad::new(&[("s", json!({"url": endless(kind).await, "timeout": 10}))], None);
+        let outcome = abroad.use_tool("echo", json!({})).await;
+        assert!(outcome.refusal().is_some(), "{kind}: {outcome:?}");
+        #[expect(clippy::disallowed_methods, reason = "a test looks at its own memory")]
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let peak: u64 = peak.map_or(0, |peak| peak.trim().trim_end_matches(" kB").parse().unwrap());
+        assert!(peak < 1024 * 1024, "{kind}: {peak} kB");
+    }
+}
+
 /// A server of the old transport: one event stream, and posts that are answered on it.
 async fn old_server(foreign_address: bool) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();

@@ -222,7 +222,7 @@ async fn a_machine_logs_in_without_a_person() {
     let (office, url) = open(Office::default()).await;
     let folder = tempfile::tempdir().unwrap();
     let auth = json!({"machine": true, "client_id": "me", "client_secret": "${NO_SECRET:-s3cret}", "scopes": ["basic", "write"]});
-    let machine = client(&folder, json!({"url": url, "auth": auth}), false);
+    let machine = client(&folder, json!({"url": url, "auth": auth.clone()}), false);
     assert_eq!(write(&machine).await.as_deref(), Ok("written"));
     let asked = office.tokens.lock().unwrap().pop().unwrap();
     assert_eq!(
@@ -230,6 +230,13 @@ async fn a_machine_logs_in_without_a_person() {
         ("client_credentials", url.as_str())
     );
     assert_eq!(asked["authorization"], "Basic bWU6czNjcmV0");
+    // The secret goes to the login server that the person named, and to no other.
+    let mut elsewhere = auth.clone();
+    elsewhere["issuer"] = json!("https://login.example");
+    let other = tempfile::tempdir().unwrap();
+    let failed = write(&client(&other, json!({"url": url, "auth": elsewhere}), false)).await;
+    assert!(matches!(failed, Err(Trouble::LoginFailed { .. })), "{failed:?}");
+    assert!(office.tokens.lock().unwrap().is_empty());
     // A token that is no longer good is fetched anew.
     *office.granted.lock().unwrap() = "other write".to_owned();
     assert_eq!(write(&machine).await.as_deref(), Ok("written"));

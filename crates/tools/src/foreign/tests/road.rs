@@ -160,6 +160,7 @@ async fn servers_are_listed_without_keys_and_changed_with_leave_only() {
     let list = abroad.call("manage_mcp_server", json!({"action": "list"})).await;
     assert!(text(&list).starts_with("s  stdio  x  ready\nproblem: "), "{}", text(&list));
     assert!(!format!("{list:?}").contains("secret"));
+    assert!(list.output().unwrap().source.is_some(), "a vault's file is no word of ours");
     let add =
         json!({"action": "add", "name": "new", "url": "https://example.org/mcp", "headers": {"A": "${KEY}"}});
     assert!(matches!(abroad.ask("manage_mcp_server", add.clone(), &Nobody).await, Outcome::Denied(_)));

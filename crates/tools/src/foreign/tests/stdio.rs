@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use pipeline::wrap::for_model;
 use serde_json::json;
 
+use crate::foreign::{Foreign, Means, Origin, Server};
+
 use super::rig::{Abroad, entry, put, reason, text};
 
 fn with(mood: &str, more: serde_json::Value) -> Abroad {
@@ -97,6 +99,21 @@ async fn a_server_gets_the_variables_that_were_named_and_a_harmless_few() {
     // Cargo sets these for us, and nobody named them.
     assert!(std::env::var("CARGO_MANIFEST_DIR").is_ok());
     assert!(all.as_object().unwrap().keys().all(|name| !name.starts_with("CARGO")), "{all}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_nobody_uses_is_given_up_and_started_again_when_it_is_needed() {
+    let server = Server::parse("s", &entry("good", json!({})), Origin::Config).unwrap();
+    let means = Means { idle: Duration::from_millis(300), ..Means::default() };
+    let foreign = Foreign::in_memory(vec![server], means);
+    foreign.tools("s").await.unwrap();
+    assert_eq!(foreign.standing()[0].state, "running");
+    let start = Instant::now();
+    while foreign.standing()[0].state == "running" {
+        assert!(start.elapsed() < Duration::from_secs(20), "it still runs");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(foreign.tools("s").await.unwrap().len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
