@@ -32,6 +32,7 @@ pub use update::Update;
 pub use visible::Visible;
 
 pub(crate) use load::threads;
+pub(crate) use property::keep_map as kept_properties;
 
 pub(crate) fn fold(text: &str) -> String {
     crate::links::fold(text).into_owned()
@@ -107,6 +108,19 @@ impl Catalog {
     /// The file at exactly this path.
     pub fn get(&self, path: &VaultPath, visible: Visible<'_>) -> Option<&FileInfo> {
         self.known(path).filter(|info| visible.sees(&info.path))
+    }
+
+    /// The files at exactly these paths; quick where they come in path order.
+    pub fn get_all<'a>(&'a self, paths: &[VaultPath], visible: Visible<'_>) -> Vec<Option<&'a FileInfo>> {
+        let mut next = 0;
+        let one = |path: &VaultPath| {
+            let here =
+                self.order.get(next).and_then(|id| self.at(*id)).is_some_and(|info| info.path == *path);
+            let place = if here { next } else { self.place(path).ok()? };
+            next = place + 1;
+            self.at(self.order[place]).filter(|info| visible.sees(&info.path))
+        };
+        paths.iter().map(one).collect()
     }
 
     /// All files, in path order.

@@ -13,6 +13,7 @@ use crate::files::{Entry, Stat};
 use crate::note::links::LinkStyle;
 use crate::note::{self, Parsed};
 use crate::path::VaultPath;
+use crate::query::dql::Marks;
 
 /// A file of the vault. For attachments everything behind `stat` is empty.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,12 +30,18 @@ pub struct FileInfo {
     pub tags: Box<[TagInfo]>,
     /// Front-matter properties in their order.
     pub properties: Box<[(Arc<str>, Property)]>,
+    /// Inline fields that belong to the page, key and value as written.
+    pub fields: Box<[(Arc<str>, Arc<str>)]>,
     /// Tasks that are not done.
     pub open_tasks: u32,
     /// Tasks that are done.
     pub done_tasks: u32,
     /// Whether nothing but white space stands behind the front matter.
     pub blank: bool,
+    /// Whether there is a list item.
+    pub lists: bool,
+    /// Whether there is a list item with a box.
+    pub boxes: bool,
     /// What could not be read.
     pub problems: Box<[Problem]>,
     /// Known without a look at the path, which lies elsewhere in memory; most questions ask this of every file.
@@ -76,6 +83,8 @@ pub struct TagInfo {
     pub name: Arc<str>,
     /// How often it stands in the note.
     pub uses: u32,
+    /// Its place among the tags of the body, from 1; 0 if it stands only in front matter.
+    pub body: u32,
 }
 
 /// What could not be read of a file.
@@ -131,7 +140,7 @@ impl FileInfo {
     }
 
     /// Takes in a file; `bytes` is what reading it gave, and is not looked at for attachments.
-    pub(super) fn read(entry: Entry, bytes: impl FnOnce(&VaultPath) -> Result<Vec<u8>>) -> FileInfo {
+    pub(crate) fn read(entry: Entry, bytes: impl FnOnce(&VaultPath) -> Result<Vec<u8>>) -> FileInfo {
         let mut info = FileInfo::attachment(entry);
         if info.is_note() {
             match bytes(&info.path) {
@@ -155,6 +164,10 @@ impl FileInfo {
         self.tags.iter_mut().for_each(|tag| interner.share(&mut tag.name));
         self.headings.iter_mut().for_each(|heading| interner.share_short(&mut heading.text));
         property::share_map(&mut self.properties, &mut |text| interner.share_short(text));
+        for (key, value) in &mut self.fields {
+            interner.share_short(key);
+            interner.share_short(value);
+        }
     }
 
     fn attachment(entry: Entry) -> FileInfo {
@@ -166,9 +179,12 @@ impl FileInfo {
             links: Box::default(),
             tags: Box::default(),
             properties: Box::default(),
+            fields: Box::default(),
             open_tasks: 0,
             done_tasks: 0,
             blank: false,
+            lists: false,
+            boxes: false,
             problems: Box::default(),
         }
     }
@@ -215,6 +231,8 @@ impl FileInfo {
             })
             .collect();
         self.tags = count_tags(parsed);
+        let marks = Marks::of(text, parsed);
+        (self.fields, self.lists, self.boxes) = (marks.fields, marks.lists, marks.boxes);
         let done = parsed.tasks.iter().filter(|task| task.is_done()).count();
         self.done_tasks = narrow(done);
         self.open_tasks = narrow(parsed.tasks.len() - done);
@@ -224,16 +242,16 @@ impl FileInfo {
 fn count_tags(parsed: &Parsed) -> Box<[TagInfo]> {
     let mut places = std::collections::HashMap::new();
     let mut out: Vec<TagInfo> = Vec::new();
+    let mut in_body = 0;
     for tag in &parsed.tags {
-        match places.get(tag.name.as_str()) {
-            Some(place) => {
-                let known: &mut TagInfo = &mut out[*place];
-                known.uses += 1;
-            }
-            None => {
-                places.insert(tag.name.as_str(), out.len());
-                out.push(TagInfo { name: tag.name.as_str().into(), uses: 1 });
-            }
+        let place = *places.entry(tag.name.as_str()).or_insert_with(|| {
+            out.push(TagInfo { name: tag.name.as_str().into(), uses: 0, body: 0 });
+            out.len() - 1
+        });
+        out[place].uses += 1;
+        if !tag.in_front && out[place].body == 0 {
+            in_body += 1;
+            out[place].body = in_body;
         }
     }
     out.into()
