@@ -26,10 +26,14 @@ use crate::path::VaultPath;
 
 /// Steps of work for one query: an operator, a call, a byte of a text that is made.
 pub const MOST_STEPS: u64 = 50_000_000;
+/// How many compiled patterns are kept.
+const MOST_PATTERNS: usize = 64;
 /// How deep expressions, calls and values may be nested while computing.
 const DEEPEST: u32 = 80;
 /// How deep lists and objects may be nested.
 const DEEPEST_VALUE: u32 = 300;
+/// How much one value may be when it is written out.
+const LARGEST_VALUE: u64 = 50_000_000;
 
 /// Why an expression has no value.
 #[derive(Debug)]
@@ -145,9 +149,7 @@ impl<'a> Evaluator<'a> {
         let found = self.evaluate_here(expression, scope);
         self.depth.set(self.depth.get() - 1);
         let found = found?;
-        if found.depth() > DEEPEST_VALUE {
-            return Err(Fault::Limit(format!("a value is nested deeper than {DEEPEST_VALUE}")));
-        }
+        bounded(&found)?;
         Ok(found)
     }
 
@@ -209,7 +211,7 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(crate) fn operate(&self, operator: Operator, a: &Value, b: &Value) -> Result<Value, Fault> {
-        self.charge(1)?;
+        self.charge(weight(a).min(weight(b)).saturating_add(1))?;
         operators::apply(self, operator, a, b)
     }
 
@@ -293,7 +295,7 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(crate) fn function(&self, name: &str, arguments: Vec<Value>) -> Result<Value, Fault> {
-        self.charge(1)?;
+        self.charge(arguments.iter().map(weight).fold(1, usize::saturating_add))?;
         functions::call(self, name, arguments)
     }
 
@@ -400,7 +402,11 @@ impl<'a> Evaluator<'a> {
     ) -> Result<Arc<Regex>, Fault> {
         let mut patterns = self.patterns.borrow_mut();
         if !patterns.contains_key(pattern) {
-            self.charge(10_000)?;
+            // The dearest step there is, and a pattern may come from the notes.
+            self.charge(100_000)?;
+            if patterns.len() >= MOST_PATTERNS {
+                patterns.clear();
+            }
             patterns.insert(pattern.to_owned(), compile(pattern).map(Arc::new));
         }
         match patterns.get(pattern).cloned().flatten() {
@@ -410,6 +416,23 @@ impl<'a> Evaluator<'a> {
             )),
         }
     }
+}
+
+/// Refuses a value that nobody could write out. By itself, to keep the frames of nested calls small.
+#[inline(never)]
+fn bounded(value: &Value) -> Result<(), Fault> {
+    if value.depth() > DEEPEST_VALUE {
+        return Err(Fault::Limit(format!("a value is nested deeper than {DEEPEST_VALUE}")));
+    }
+    if value.size() > LARGEST_VALUE {
+        return Err(Fault::Limit(format!("a value has more than {LARGEST_VALUE} bytes")));
+    }
+    Ok(())
+}
+
+/// What looking at a value costs, in steps.
+fn weight(value: &Value) -> usize {
+    usize::try_from(value.size() / 64).unwrap_or(usize::MAX)
 }
 
 /// The one page of a list of one.

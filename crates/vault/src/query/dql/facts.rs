@@ -3,12 +3,46 @@
 //! Read only for queries that ask for `file.outlinks`, `file.lists` or `file.tasks`; everything else comes from the
 //! catalog. Nothing here depends on other files but where links lead, which is asked when values are made.
 
+use std::sync::{Arc, LazyLock};
+
 use super::date::Zone;
 use super::fields::Found;
 use super::items::{Item, Lines, items};
 use super::page::Follow;
 use super::value::{Link, Object, Value};
 use crate::note::{self, Parsed};
+
+// The names of an item's values, each made once: a vault may have a hundred thousand items.
+static ITEM_NAMES: LazyLock<[Arc<str>; 16]> = LazyLock::new(|| {
+    [
+        "symbol",
+        "link",
+        "section",
+        "text",
+        "tags",
+        "line",
+        "lineCount",
+        "list",
+        "outlinks",
+        "path",
+        "children",
+        "task",
+        "annotated",
+        "subtasks",
+        "real",
+        "header",
+    ]
+    .map(Arc::from)
+});
+static STATUS_NAMES: LazyLock<[Arc<str>; 4]> =
+    LazyLock::new(|| ["status", "checked", "completed", "fullyCompleted"].map(Arc::from));
+
+/// Which items are asked for.
+#[derive(Clone, Copy, PartialEq)]
+enum Which {
+    All,
+    Tasks,
+}
 
 /// Links and list items of a note.
 #[derive(Debug, Default)]
@@ -41,16 +75,20 @@ impl Facts {
         Value::list(links.into_iter().map(|link| Value::link(follow.link(&link.link))).collect())
     }
 
-    /// All items, and those that are tasks, with their children in them.
-    pub(crate) fn lists(&self, follow: &mut Follow<'_>, local: &Zone) -> (Vec<Value>, Vec<Value>) {
+    /// All items, with their children in them; if only tasks are asked for, what is no task and in none may be null.
+    fn values(&self, which: Which, follow: &mut Follow<'_>, local: &Zone) -> Vec<Value> {
         let count = self.items.len();
+        let mut needed = vec![which == Which::All; count];
+        for (index, item) in self.items.iter().enumerate() {
+            needed[index] |= item.status.is_some() || item.parent.is_some_and(|parent| needed[parent]);
+        }
         let mut children: Vec<Vec<Value>> = vec![Vec::new(); count];
         // Whether the task itself, if it is one, and all tasks below it are done.
         let mut done: Vec<bool> =
             self.items.iter().map(|item| item.status.is_none() || item.is_completed()).collect();
-        let mut lists = vec![Value::Null; count];
+        let mut values = vec![Value::Null; count];
         // Children come behind their parents, so from the end every child is ready before its parent.
-        for (index, item) in self.items.iter().enumerate().rev() {
+        for (index, item) in self.items.iter().enumerate().rev().filter(|(index, _)| needed[*index]) {
             let mut below = std::mem::take(&mut children[index]);
             below.reverse();
             let value = Value::object(self.item(item, done[index], below, follow, local));
@@ -58,11 +96,20 @@ impl Facts {
                 children[parent].push(value.clone());
                 done[parent] &= done[index];
             }
-            lists[index] = value;
+            values[index] = value;
         }
-        let is_task = |(index, _): &(usize, &Value)| self.items[*index].status.is_some();
-        let tasks = lists.iter().enumerate().filter(is_task).map(|(_, value)| value.clone()).collect();
-        (lists, tasks)
+        values
+    }
+
+    /// `file.lists`.
+    pub(crate) fn lists(&self, follow: &mut Follow<'_>, local: &Zone) -> Vec<Value> {
+        self.values(Which::All, follow, local)
+    }
+
+    /// `file.tasks`.
+    pub(crate) fn tasks(&self, follow: &mut Follow<'_>, local: &Zone) -> Vec<Value> {
+        let values = self.values(Which::Tasks, follow, local).into_iter().zip(&self.items);
+        values.filter(|(_, item)| item.status.is_some()).map(|(value, _)| value).collect()
     }
 
     /// The links in a part of the body.
@@ -91,23 +138,25 @@ impl Facts {
         let number = |number: usize| Value::Number(number as f64);
         let links = self.links_in(&item.span).iter();
         let links: Vec<Value> = links.map(|link| Value::link(follow.link(&link.link))).collect();
-        let mut out = Object::default();
-        out.set("symbol", Value::from(item.symbol.as_str()));
-        out.set("link", Value::link(link));
-        out.set("section", section.clone());
-        out.set("text", Value::from(item.text.as_str()));
-        out.set("tags", Value::list(item.tags.iter().map(|tag| Value::from(tag.as_str())).collect()));
-        out.set("line", number(item.line));
-        out.set("lineCount", number(item.line_count));
-        out.set("list", number(item.list));
-        out.set("outlinks", Value::list(links));
-        out.set("path", Value::from(path));
-        out.set("children", children.clone());
-        out.set("task", Value::Bool(item.status.is_some()));
-        out.set("annotated", Value::Bool(!item.fields.is_empty()));
-        out.set("subtasks", children);
-        out.set("real", Value::Bool(item.status.is_some()));
-        out.set("header", section);
+        let values = [
+            Value::from(item.symbol.as_str()),
+            Value::link(link),
+            section.clone(),
+            Value::from(item.text.as_str()),
+            Value::list(item.tags.iter().map(|tag| Value::from(tag.as_str())).collect()),
+            number(item.line),
+            number(item.line_count),
+            number(item.list),
+            Value::list(links),
+            Value::from(path),
+            children.clone(),
+            Value::Bool(item.status.is_some()),
+            Value::Bool(!item.fields.is_empty()),
+            children,
+            Value::Bool(item.status.is_some()),
+            section,
+        ];
+        let mut out = Object::of_distinct(ITEM_NAMES.iter().cloned().zip(values).collect());
         if let Some(parent) = item.parent {
             out.set("parent", number(self.items[parent].line));
         }
@@ -120,6 +169,7 @@ impl Facts {
 
     fn item_fields(&self, item: &Item, fully: bool, follow: &mut Follow<'_>, local: &Zone, out: &mut Object) {
         let mut found = Found::default();
+        let [status_name, checked, completed, fully_completed] = &*STATUS_NAMES;
         item.fields.iter().for_each(|field| found.add(&field.key, &field.value, local));
         let fields = found.merged_with(Object::default());
         for (name, value) in fields.iter() {
@@ -128,10 +178,10 @@ impl Facts {
             }
         }
         let Some(status) = item.status else { return };
-        out.set("status", Value::from(status.to_string()));
-        out.set("checked", Value::Bool(status != ' '));
-        out.set("completed", Value::Bool(item.is_completed()));
-        out.set("fullyCompleted", Value::Bool(fully));
+        out.set(status_name.clone(), Value::from(status.to_string()));
+        out.set(checked.clone(), Value::Bool(status != ' '));
+        out.set(completed.clone(), Value::Bool(item.is_completed()));
+        out.set(fully_completed.clone(), Value::Bool(fully));
         for (name, others) in [
             ("created", ["created", "ctime", "cday"].as_slice()),
             ("due", &["due", "duetime", "dueday"]),

@@ -78,7 +78,11 @@ impl Maker {
         }
         for name in self.wants.fields() {
             if let Some(value) = self.typist.field(info, name) {
-                out.set(name.clone(), follow.value(&value));
+                let value = match value {
+                    Value::Link(_) | Value::List(_) | Value::Object(_) => follow.value(&value),
+                    plain => plain,
+                };
+                out.set(name.clone(), value);
             }
         }
         out
@@ -86,19 +90,11 @@ impl Maker {
 
     fn file(&self, info: &FileInfo, facts: &Facts, follow: &mut Follow<'_>) -> Object {
         let mut out = Object::default();
-        let mut tasks = None;
         for name in PART_NAMES.iter().filter(|part| self.wants.of_file(part)) {
             let value = match &**name {
                 "outlinks" => facts.outlinks(follow),
-                "lists" => {
-                    let (lists, with_boxes) = facts.lists(follow, self.typist.local());
-                    tasks = Some(with_boxes);
-                    Value::list(lists)
-                }
-                "tasks" => {
-                    let found = tasks.take().unwrap_or_else(|| facts.lists(follow, self.typist.local()).1);
-                    Value::list(found)
-                }
+                "lists" => Value::list(facts.lists(follow, self.typist.local())),
+                "tasks" => Value::list(facts.tasks(follow, self.typist.local())),
                 "inlinks" => {
                     let from = follow.around.linking_to(&info.path);
                     Value::list(from.iter().map(|from| Value::link(Link::file(from.as_str()))).collect())
@@ -309,8 +305,13 @@ mod tests {
                 prop_assert_eq!(format!("{:?}", alone.as_ref()), format!("{:?}", whole.get(name)), "{}", name);
             }
             let mut follow = Follow { around: &mut Alone, from: &info.path, known: HashMap::new() };
-            let (lists, tasks) = Facts::read(&text).lists(&mut follow, &Zone::Fixed(0));
-            prop_assert!((info.lists || lists.is_empty()) && (info.boxes || tasks.is_empty()), "the text would not be read");
+            let facts = Facts::read(&text);
+            let lists = facts.lists(&mut follow, &Zone::Fixed(0));
+            let tasks = facts.tasks(&mut follow, &Zone::Fixed(0));
+            prop_assert!(
+                (info.lists || lists.is_empty()) && (info.boxes || tasks.is_empty()),
+                "the text would not be read"
+            );
         }
     }
 }

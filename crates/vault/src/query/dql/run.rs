@@ -13,6 +13,9 @@ use super::value::{Object, Scope, Value};
 /// How many rows a step may make.
 pub const MOST_ROWS: usize = 200_000;
 
+/// How much an answer may be when it is written out.
+const LARGEST_ANSWER: u64 = 400_000_000;
+
 /// The answer of a query.
 #[derive(Debug, Clone)]
 pub enum QueryResult {
@@ -63,12 +66,26 @@ struct Rows {
 pub(crate) fn run(at: &Evaluator<'_>, query: &Query) -> Result<QueryResult, Fault> {
     let (rows, rest) = first_rows(at, query)?;
     let rows = clauses(at, rows, rest)?;
-    match &query.header {
-        Header::Table { fields, id } => table(at, &rows, fields, *id),
-        Header::List { value, id } => list(at, &rows, value.as_ref(), *id),
-        Header::Task => Ok(QueryResult::Task { values: tasks(&rows) }),
-        Header::Calendar(day) => calendar(at, &rows, day),
+    let found = match &query.header {
+        Header::Table { fields, id } => table(at, &rows, fields, *id)?,
+        Header::List { value, id } => list(at, &rows, value.as_ref(), *id)?,
+        Header::Task => QueryResult::Task { values: tasks(&rows) },
+        Header::Calendar(day) => calendar(at, &rows, day)?,
+    };
+    let size = match &found {
+        QueryResult::Table { rows, .. } => sum(rows.iter().flatten().map(Value::size)),
+        QueryResult::List { values } => sum(values.iter().map(Value::size)),
+        QueryResult::Task { .. } => sum(rows.rows.iter().map(|row| row.data.size())),
+        QueryResult::Calendar { values } => sum(values.iter().map(|(day, _)| day.size())),
+    };
+    if size > LARGEST_ANSWER {
+        return Err(Fault::Limit(format!("the answer has more than {LARGEST_ANSWER} bytes")));
     }
+    Ok(found)
+}
+
+fn sum(sizes: impl Iterator<Item = u64>) -> u64 {
+    sizes.fold(0, u64::saturating_add)
 }
 
 /// Refuses more rows than a step may make.

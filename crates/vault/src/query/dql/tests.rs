@@ -523,3 +523,63 @@ fn sorting_with_a_limit_keeps_what_sorting_alone_would() {
         assert_eq!(first.as_array().unwrap()[..], rows("TABLE rank WHERE rank = 5").as_array().unwrap()[..3]);
     });
 }
+
+#[track_caller]
+fn check_limit(found: Result<Value, QueryError>, text: &str) {
+    let start: String = text.chars().take(60).collect();
+    match found {
+        Err(QueryError::Limit { message }) => {
+            assert!(message.contains("more than") || message.contains("deeper"), "{message}")
+        }
+        other => panic!("{start}: {:?}", other.map(|value| value.type_name())),
+    }
+}
+
+#[test]
+fn hostile_expressions_end_with_a_limit_that_is_named() {
+    let numbers = (0..60).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let thousand = format!("[{}]", vec!["0"; 1_000].join(", "));
+    for text in [
+        format!("{}1{}", "(".repeat(20_000), ")".repeat(20_000)),
+        format!("{}1{}", "[".repeat(40_000), "]".repeat(40_000)),
+        "!".repeat(50_000) + "1",
+        format!("{}1", "(a) => ".repeat(5_000)),
+        format!("reduce([{numbers}], (a, b) => a + \"\" + a)"),
+        format!("reduce([{numbers}], (a, b) => [a, a] + [a, a])"),
+        "\"x\" * 1000000000000".to_owned(),
+        "padleft(\"x\", 100000000000)".to_owned(),
+        format!("map({thousand}, (a) => (\"x\" * 10000000) = (\"x\" * 10000000))"),
+        format!("map({thousand}, (a) => replace(\"x\" * 100000, \"x\", \"y\" * 1000))"),
+        format!("map({thousand}, (a) => join({thousand}, \"x\" * 1000))"),
+    ] {
+        check_limit(evaluate(&text, &NoPages, &context()), &text);
+    }
+    check_limit(evaluate(&"a".repeat(200_000), &NoPages, &context()), "a long query");
+}
+
+#[test]
+fn patterns_that_grow_when_compiled_are_refused_and_cost_steps() {
+    for pattern in ["(a{1000}){1000}", "((a{100}){100}){100}", "(.{900}){900}"] {
+        let found = evaluate(&format!("regextest(\"{pattern}\", \"aaa\")"), &NoPages, &context());
+        assert!(
+            matches!(&found, Err(QueryError::Evaluate { message }) if message.contains("pattern")),
+            "{pattern}"
+        );
+    }
+    let numbers = (0..2_000).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let text = format!("map([{numbers}], (n) => regextest(\"(ab|cd){{\" + n + \"}}\", \"abab\"))");
+    check_limit(evaluate(&text, &NoPages, &context()), &text);
+}
+
+#[test]
+fn flattening_lists_in_lists_ends_with_a_limit() {
+    let list = vec!["1"; 500].join(", ");
+    with_vault(&format!("a.md: ---\nbig: [{list}]\n---\n--- b.md: ---\nbig: [{list}]\n---\n"), |pages| {
+        let text = "LIST FLATTEN big AS a FLATTEN big AS b FLATTEN big AS c FLATTEN big AS d";
+        let found = run(text, pages, &context());
+        assert!(matches!(&found, Err(QueryError::Limit { message }) if message.contains("200000 rows")));
+        let sources = vec!["\"a\""; 9_000].join(" or ");
+        let found = run(&format!("LIST FROM {sources}"), pages, &context()).map(|_| ());
+        assert!(found.is_ok() || matches!(found, Err(QueryError::Limit { .. })), "a long source ends");
+    });
+}

@@ -90,6 +90,20 @@ impl Value {
         }
     }
 
+    /// How much it is when it is written out, in bytes or so. What is shared counts wherever it is seen: a small value can
+    /// hold one list so often, in itself, that nobody could write it.
+    pub fn size(&self) -> u64 {
+        match self {
+            Value::Text(text) => 8 + text.len() as u64,
+            Value::Link(link) => 16 + link.path.len() as u64,
+            Value::List(list) => list.size,
+            Value::Object(object) => object.size,
+            Value::Pair(pair) => pair.0.size().saturating_add(pair.1.size()),
+            Value::ExternalLink(link) => 16 + link.0.len() as u64 + link.1.len() as u64,
+            _ => 8,
+        }
+    }
+
     pub(crate) fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
@@ -124,13 +138,15 @@ impl From<&str> for Value {
 pub struct List {
     items: Vec<Value>,
     depth: u32,
+    size: u64,
 }
 
 impl List {
     /// A list of these.
     pub fn new(items: Vec<Value>) -> List {
         let depth = 1 + items.iter().map(Value::depth).max().unwrap_or(0);
-        List { items, depth }
+        let size = items.iter().fold(8_u64, |sum, item| sum.saturating_add(item.size()));
+        List { items, depth, size }
     }
 }
 
@@ -149,11 +165,22 @@ pub struct Object {
     /// Kept for larger objects only; small ones are searched.
     places: HashMap<Arc<str>, usize>,
     depth: u32,
+    size: u64,
 }
 
-const SEARCHED: usize = 16;
+const SEARCHED: usize = 32;
 
 impl Object {
+    /// These names, each of which is there once.
+    pub(crate) fn of_distinct(entries: Vec<(Arc<str>, Value)>) -> Object {
+        if entries.len() > SEARCHED {
+            return entries.into_iter().collect();
+        }
+        let depth = entries.iter().map(|(_, value)| 1 + value.depth()).max().unwrap_or(0);
+        let size = entries.iter().fold(8_u64, |sum, (name, value)| entry_size(sum, name, value));
+        Object { entries, places: HashMap::new(), depth, size }
+    }
+
     /// The value of a name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.place(name).map(|place| &self.entries[place].1)
@@ -168,6 +195,7 @@ impl Object {
     pub fn set(&mut self, name: impl Into<Arc<str>>, value: Value) {
         let name = name.into();
         self.depth = self.depth.max(1 + value.depth());
+        self.size = entry_size(self.size, &name, &value);
         match self.place(&name) {
             Some(place) => self.entries[place].1 = value,
             None => {
@@ -185,6 +213,11 @@ impl Object {
     /// How many names there are.
     pub fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// How much it is when it is written out, as [`Value::size`].
+    pub fn size(&self) -> u64 {
+        self.size
     }
 
     /// Whether there are none.
@@ -209,6 +242,10 @@ impl Object {
             self.places.insert(self.entries[place].0.clone(), place);
         }
     }
+}
+
+fn entry_size(sum: u64, name: &str, value: &Value) -> u64 {
+    sum.saturating_add(8 + name.len() as u64).saturating_add(value.size())
 }
 
 impl FromIterator<(Arc<str>, Value)> for Object {
