@@ -14,6 +14,7 @@ mod it {
     mod corpus;
     mod crash;
     mod faults;
+    mod fuzz;
     mod housekeeping;
     mod recover;
     mod restore;

@@ -72,7 +72,7 @@ pub fn run(text: &str, pages: &dyn Pages, context: &Context) -> Result<QueryResu
 /// Computes one expression outside of any row.
 pub fn evaluate(text: &str, pages: &dyn Pages, context: &Context) -> Result<Value, QueryError> {
     let expression = parse::expression(text.trim())?;
-    let evaluator = Evaluator::new(pages, context, Wants::of_expression(&expression))?;
+    let evaluator = Evaluator::new(pages, context, Wants::of_expressions([&expression]))?;
     Ok(evaluator.evaluate(&expression, &value::Scope::default())?)
 }
 

@@ -4,7 +4,7 @@
 //! over the whole vault opens no file for them. A key also counts in its canonical spelling; a key that is used more
 //! than once has a list.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -147,8 +147,9 @@ impl Typist {
     }
 
     /// One field of a note by its name; the same as that of [`Typist::fields`], without the others.
-    pub(crate) fn field(&self, info: &FileInfo, name: &str) -> Option<Value> {
-        let front = front_property(info, name).map(|property| self.property(property));
+    /// `hint` is where the property stood in the note before: notes of one vault are alike.
+    pub(crate) fn field(&self, info: &FileInfo, name: &str, hint: &Cell<usize>) -> Option<Value> {
+        let front = front_property(info, name, hint).map(|property| self.property(property));
         if info.fields.is_empty() {
             return front;
         }
@@ -176,11 +177,16 @@ impl Typist {
 }
 
 /// The property that a name means: the one of that name, else the last whose canonical spelling it is.
-fn front_property<'a>(info: &'a FileInfo, name: &str) -> Option<&'a Property> {
-    info.property(name).or_else(|| {
-        let spelled = |(key, _): &&(Arc<str>, Property)| spells(key, name);
-        info.properties.iter().rfind(spelled).map(|(_, value)| value)
-    })
+fn front_property<'a>(info: &'a FileInfo, name: &str, hint: &Cell<usize>) -> Option<&'a Property> {
+    let is_it = |(key, _): &&(Arc<str>, Property)| **key == *name;
+    if let Some((_, value)) = info.properties.get(hint.get()).filter(is_it) {
+        return Some(value);
+    }
+    if let Some(place) = info.properties.iter().position(|entry| is_it(&entry)) {
+        hint.set(place);
+        return Some(&info.properties[place].1);
+    }
+    info.properties.iter().rfind(|(key, _)| spells(key, name)).map(|(_, value)| value)
 }
 
 /// Whether this is the canonical spelling of a key that is written in another way.

@@ -3,6 +3,7 @@
 //! Made from what the catalog knows of a note; [`Facts`] are needed only for lists, tasks and outgoing links. What
 //! depends on other files (where links lead, who links here) comes from [`Around`], within what the asker may see.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
@@ -37,12 +38,15 @@ pub(crate) trait Around {
 pub struct Maker {
     wants: Wants,
     typist: Typist,
+    /// For every wanted field, where its property stood in the last note.
+    hints: Vec<Cell<usize>>,
 }
 
 impl Maker {
     /// Pages with what is wanted, for a reader in this zone.
     pub fn new(wants: Wants, local: Zone) -> Maker {
-        Maker { wants, typist: Typist::new(local) }
+        let hints = wants.fields().iter().map(|_| Cell::new(0)).collect();
+        Maker { wants, typist: Typist::new(local), hints }
     }
 
     /// Whole pages.
@@ -76,8 +80,8 @@ impl Maker {
             }
             return out;
         }
-        for name in self.wants.fields() {
-            if let Some(value) = self.typist.field(info, name) {
+        for (name, hint) in self.wants.fields().iter().zip(&self.hints) {
+            if let Some(value) = self.typist.field(info, name, hint) {
                 let value = match value {
                     Value::Link(_) | Value::List(_) | Value::Object(_) => follow.value(&value),
                     plain => plain,
@@ -301,7 +305,7 @@ mod tests {
             let whole = object(&text);
             let names: Vec<Arc<str>> = whole.iter().map(|(name, _)| name.clone()).collect();
             for name in names.iter().filter(|name| &***name != "file") {
-                let alone = Typist::new(Zone::Fixed(0)).field(&info, name);
+                let alone = Typist::new(Zone::Fixed(0)).field(&info, name, &Cell::new(1));
                 prop_assert_eq!(format!("{:?}", alone.as_ref()), format!("{:?}", whole.get(name)), "{}", name);
             }
             let mut follow = Follow { around: &mut Alone, from: &info.path, known: HashMap::new() };

@@ -39,9 +39,7 @@ pub(crate) fn first_rows<'q>(
 ) -> Result<(Vec<Row>, &'q [Clause]), Fault> {
     let lead = Lead::of(at, query)?;
     let of_tasks = matches!(query.header, Header::Task);
-    // Tasks are shown with fields of their own, which cannot be made later.
-    let early = (!of_tasks).then(|| Maker::new(lead.wants.clone(), at.local.clone()));
-    let mut keep = Keep::new(&lead, of_tasks);
+    let mut keep = Keep::new(at, &lead, of_tasks);
     let mut lot = Vec::new();
     let mut size = if lead.limit.is_some() && lead.sort.is_none() { FIRST_LOT } else { LOT };
     for place in places(at, &query.source)? {
@@ -50,12 +48,12 @@ pub(crate) fn first_rows<'q>(
             Place::Page(path) => {
                 lot.push(path);
                 if lot.len() >= size {
-                    keep.pages(at, std::mem::take(&mut lot), early.as_ref())?;
+                    keep.pages(at, std::mem::take(&mut lot))?;
                     size = (size * 2).min(LOT);
                 }
             }
             Place::Csv(path) => {
-                keep.pages(at, std::mem::take(&mut lot), early.as_ref())?;
+                keep.pages(at, std::mem::take(&mut lot))?;
                 keep.table(at, &path)?;
             }
         }
@@ -63,9 +61,8 @@ pub(crate) fn first_rows<'q>(
             break;
         }
     }
-    keep.pages(at, lot, early.as_ref())?;
-    let late = early.is_some_and(|early| early.wants() != at.maker.wants());
-    Ok((keep.finish(at, late)?, lead.rest))
+    keep.pages(at, lot)?;
+    Ok((keep.finish(at)?, lead.rest))
 }
 
 /// What a scope of a row sees.
@@ -106,7 +103,6 @@ struct Lead<'q> {
     sort: Option<&'q [(Expression, Direction)]>,
     limit: Option<usize>,
     rest: &'q [Clause],
-    wants: Wants,
 }
 
 impl<'q> Lead<'q> {
@@ -130,8 +126,13 @@ impl<'q> Lead<'q> {
             limit = Some(most as usize);
             rest = others;
         }
-        let worked_out = &query.clauses[..query.clauses.len() - rest.len()];
-        Ok(Lead { conditions, sort, limit, rest, wants: Wants::of_clauses(worked_out) })
+        Ok(Lead { conditions, sort, limit, rest })
+    }
+
+    /// What the conditions ask for, and what the sorting does.
+    fn wants(&self) -> (Wants, Wants) {
+        let sort = self.sort.into_iter().flatten().map(|(field, _)| field);
+        (Wants::of_expressions(self.conditions.iter().copied()), Wants::of_expressions(sort))
     }
 }
 
@@ -184,6 +185,7 @@ enum Origin {
 struct Keep<'l, 'q> {
     lead: &'l Lead<'q>,
     of_tasks: bool,
+    makers: Makers,
     conditions: Vec<Tally>,
     sorting: Tally,
     rows: Vec<Kept>,
@@ -191,10 +193,42 @@ struct Keep<'l, 'q> {
     cut: bool,
 }
 
+/// What makes pages for which step, where a step needs others than the one before.
+struct Makers {
+    conditions: Option<Maker>,
+    sort: Option<Maker>,
+    /// Whether the rows that remain are made anew with all that the query mentions.
+    late: bool,
+}
+
+impl Makers {
+    /// Tasks are shown with fields of their own, which cannot be made later, so they have all at once.
+    fn of(at: &Evaluator<'_>, lead: &Lead<'_>, of_tasks: bool) -> Makers {
+        if of_tasks {
+            return Makers { conditions: None, sort: None, late: false };
+        }
+        let maker = |wants: &Wants| Some(Maker::new(wants.clone(), at.local.clone()));
+        let (conditions, sort) = lead.wants();
+        if lead.conditions.is_empty() || conditions.covers(&sort) {
+            let both = if lead.conditions.is_empty() { &sort } else { &conditions };
+            return Makers { conditions: maker(both), sort: None, late: !both.covers(at.maker.wants()) };
+        }
+        let late = !sort.covers(at.maker.wants());
+        Makers { conditions: maker(&conditions), sort: maker(&sort), late }
+    }
+}
+
 impl<'l, 'q> Keep<'l, 'q> {
-    fn new(lead: &'l Lead<'q>, of_tasks: bool) -> Keep<'l, 'q> {
-        let conditions = lead.conditions.iter().map(|_| Tally::default()).collect();
-        Keep { lead, of_tasks, conditions, sorting: Tally::default(), rows: Vec::new(), cut: false }
+    fn new(at: &Evaluator<'_>, lead: &'l Lead<'q>, of_tasks: bool) -> Keep<'l, 'q> {
+        Keep {
+            lead,
+            of_tasks,
+            makers: Makers::of(at, lead, of_tasks),
+            conditions: lead.conditions.iter().map(|_| Tally::default()).collect(),
+            sorting: Tally::default(),
+            rows: Vec::new(),
+            cut: false,
+        }
     }
 
     /// Whether nothing more can come in.
@@ -202,23 +236,31 @@ impl<'l, 'q> Keep<'l, 'q> {
         self.lead.sort.is_none() && self.lead.limit.is_some_and(|limit| self.rows.len() >= limit)
     }
 
-    fn pages(
-        &mut self,
-        at: &Evaluator<'_>,
-        paths: Vec<VaultPath>,
-        early: Option<&Maker>,
-    ) -> Result<(), Fault> {
-        let pages = at.pages.pages(&paths, early.unwrap_or(&at.maker))?;
-        for (path, data) in paths.into_iter().zip(pages) {
-            let Some(data) = data else { continue };
-            if !self.of_tasks {
-                self.take(at, data, || Origin::Page(Arc::new(path)))?;
-                continue;
+    fn pages(&mut self, at: &Evaluator<'_>, paths: Vec<VaultPath>) -> Result<(), Fault> {
+        let pages = at.pages.pages(&paths, self.makers.conditions.as_ref().unwrap_or(&at.maker))?;
+        let both = paths.into_iter().zip(pages).filter_map(|(path, data)| Some((path, data?)));
+        if self.of_tasks {
+            for (path, data) in both {
+                let path = Arc::new(path);
+                for task in tasks(at, &data)? {
+                    self.take(at, task, || Origin::Page(path.clone()))?;
+                }
             }
-            let path = Arc::new(path);
-            for task in tasks(at, &data)? {
-                self.take(at, task, || Origin::Page(path.clone()))?;
+            return Ok(());
+        }
+        let mut passed = Vec::new();
+        for (path, data) in both {
+            if self.passes(at, &data)? {
+                passed.push((path, data));
             }
+        }
+        if let Some(maker) = &self.makers.sort {
+            let (paths, _): (Vec<VaultPath>, Vec<_>) = passed.into_iter().unzip();
+            let pages = at.pages.pages(&paths, maker)?;
+            passed = paths.into_iter().zip(pages).filter_map(|(path, data)| Some((path, data?))).collect();
+        }
+        for (path, data) in passed {
+            self.keep(at, data, || Origin::Page(Arc::new(path)))?;
         }
         Ok(())
     }
@@ -244,23 +286,39 @@ impl<'l, 'q> Keep<'l, 'q> {
         data: Arc<Object>,
         source: impl FnOnce() -> Origin,
     ) -> Result<(), Fault> {
-        if self.is_full() {
-            return Ok(());
-        }
+        if self.passes(at, &data)? { self.keep(at, data, source) } else { Ok(()) }
+    }
+
+    /// Whether a row passes all conditions.
+    fn passes(&mut self, at: &Evaluator<'_>, data: &Arc<Object>) -> Result<bool, Fault> {
         let scope = Scope::of_row(data.clone());
         for (condition, tally) in self.lead.conditions.iter().zip(&mut self.conditions) {
             at.charge(1)?;
             match tally.count(at.evaluate(condition, &scope))? {
                 Some(value) if is_truthy(&value) => {}
-                _ => return Ok(()),
+                _ => return Ok(false),
             }
+        }
+        Ok(true)
+    }
+
+    /// Keeps a row that has passed, if it is among the best.
+    fn keep(
+        &mut self,
+        at: &Evaluator<'_>,
+        data: Arc<Object>,
+        source: impl FnOnce() -> Origin,
+    ) -> Result<(), Fault> {
+        if self.is_full() {
+            return Ok(());
         }
         let Some(fields) = self.lead.sort else {
             self.rows.push(Kept { source: source(), data, keys: Vec::new() });
             return self.bound();
         };
         at.charge(1)?;
-        let Some(keys) = self.sorting.count(keys(at, fields, &scope))? else { return Ok(()) };
+        let found = keys(at, fields, &Scope::of_row(data.clone()));
+        let Some(keys) = self.sorting.count(found)? else { return Ok(()) };
         at.charge(16)?;
         let Some(limit) = self.lead.limit else {
             self.rows.push(Kept { source: source(), data, keys });
@@ -289,7 +347,8 @@ impl<'l, 'q> Keep<'l, 'q> {
     }
 
     /// The rows that remain, with all that the query mentions.
-    fn finish(mut self, at: &Evaluator<'_>, late: bool) -> Result<Vec<Row>, Fault> {
+    fn finish(mut self, at: &Evaluator<'_>) -> Result<Vec<Row>, Fault> {
+        let late = self.makers.late;
         self.conditions.iter().try_for_each(|tally| tally.check("WHERE"))?;
         self.sorting.check("SORT")?;
         if let Some(fields) = self.lead.sort {

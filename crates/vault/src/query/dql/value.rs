@@ -163,7 +163,7 @@ impl std::ops::Deref for List {
 pub struct Object {
     entries: Vec<(Arc<str>, Value)>,
     /// Kept for larger objects only; small ones are searched.
-    places: HashMap<Arc<str>, usize>,
+    places: Option<Box<HashMap<Arc<str>, usize>>>,
     depth: u32,
     size: u64,
 }
@@ -178,7 +178,7 @@ impl Object {
         }
         let depth = entries.iter().map(|(_, value)| 1 + value.depth()).max().unwrap_or(0);
         let size = entries.iter().fold(8_u64, |sum, (name, value)| entry_size(sum, name, value));
-        Object { entries, places: HashMap::new(), depth, size }
+        Object { entries, places: None, depth, size }
     }
 
     /// The value of a name.
@@ -229,7 +229,7 @@ impl Object {
         if self.entries.len() <= SEARCHED {
             return self.entries.iter().position(|(known, _)| **known == *name);
         }
-        self.places.get(name).copied()
+        self.places.as_ref().and_then(|places| places.get(name)).copied()
     }
 
     fn index(&mut self) {
@@ -239,7 +239,8 @@ impl Object {
             count => count - 1,
         };
         for place in from..self.entries.len() {
-            self.places.insert(self.entries[place].0.clone(), place);
+            let name = self.entries[place].0.clone();
+            self.places.get_or_insert_default().insert(name, place);
         }
     }
 }

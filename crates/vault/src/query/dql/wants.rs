@@ -54,15 +54,15 @@ impl Wants {
         Wants { all: true, fields: Vec::new(), file: u32::MAX }
     }
 
-    /// What one expression can ask for.
-    pub(crate) fn of_expression(expression: &Expression) -> Wants {
+    /// What expressions can ask for.
+    pub(crate) fn of_expressions<'e>(expressions: impl IntoIterator<Item = &'e Expression>) -> Wants {
         let mut wants = Wants::default();
-        wants.expression(expression);
+        expressions.into_iter().for_each(|expression| wants.expression(expression));
         wants
     }
 
     /// What these clauses can ask for.
-    pub(crate) fn of_clauses(clauses: &[Clause]) -> Wants {
+    fn of_clauses(clauses: &[Clause]) -> Wants {
         let mut wants = Wants::default();
         for clause in clauses {
             match clause {
@@ -94,6 +94,12 @@ impl Wants {
     fn tasks(&mut self) {
         self.part("tasks");
         TASK_FIELDS.iter().for_each(|name| self.field(name));
+    }
+
+    /// Whether a page that was made for this has all that the other wants.
+    pub(crate) fn covers(&self, other: &Wants) -> bool {
+        let fields = self.all || !other.all && other.fields.iter().all(|name| self.fields.contains(name));
+        fields && self.file & other.file == other.file
     }
 
     /// Whether all fields are wanted.
