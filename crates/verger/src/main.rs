@@ -54,9 +54,9 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
             let (context, limit) = (context.unwrap_or(0), limit.unwrap_or(1_000));
             find::search(&open()?, find::Search { pattern, regex, glob, folder, context, limit })
         }
-        Command::Query { query, jsonlogic, batch, this, now, format } => {
+        Command::Query { query, jsonlogic, batch, this, now, format, watch } => {
             let batch = batch.as_deref().map(|file| query::read_rows(terminal, file)).transpose()?;
-            query::query(&open()?, query::Query { query, jsonlogic, batch, this, now, format })
+            query::query(&open()?, query::Query { query, jsonlogic, batch, this, now, format, watch })
         }
         Command::Tags { tag } => find::tags(&open()?, tag.as_deref()),
         Command::Links { note } => find::links(&open()?, &note),

@@ -22,6 +22,8 @@ mod errors;
 mod mcp;
 #[path = "it/paths.rs"]
 mod paths;
+#[path = "it/query.rs"]
+mod query;
 #[path = "it/reading.rs"]
 mod reading;
 #[path = "it/rig.rs"]
