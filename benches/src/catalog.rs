@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use vault::catalog::{Live, Visible};
 use vault::disk::Disk;
 
-use super::measure::milliseconds;
+use super::measure::{cpu, milliseconds, peak};
 use super::notes::markdown;
 
 const ROUNDS: usize = 3;
@@ -42,6 +42,7 @@ pub fn step(name: &str, vault: &Path) -> Result<()> {
             let stats = live.read().stats(Visible::all());
             format!("Live::build ({} notes)", stats.notes)
         }
+        "text" | "meaning" | "together" => super::build::step(name, vault)?,
         other => bail!("there is no step `{other}`"),
     };
     println!(
@@ -61,7 +62,8 @@ fn read_all(vault: &Path) -> Result<String> {
     Ok(format!("read in Rust ({:.1} MiB)", bytes as f64 / f64::from(1 << 20)))
 }
 
-fn in_own_process(name: &str, vault: &Path) -> Result<String> {
+/// Starts a step in a process of its own, and gives what it printed.
+pub fn in_own_process(name: &str, vault: &Path) -> Result<String> {
     let output = Command::new(std::env::current_exe()?)
         .arg(format!("step:{name}"))
         .arg("--vault")
@@ -91,21 +93,4 @@ fn cat(vault: &Path, notes: &[String]) -> Result<String> {
     }
     ensure!(process.wait()?.success(), "cat failed");
     Ok(milliseconds(start.elapsed()))
-}
-
-/// Processor time of this process so far, in the kernel's hundredths of a second.
-fn cpu() -> Result<Duration> {
-    let text = std::fs::read_to_string("/proc/self/stat")?;
-    let behind_name = text.rsplit_once(')').context("the kernel's words are not understood")?.1;
-    let ticks: u64 =
-        behind_name.split_whitespace().skip(11).take(2).filter_map(|word| word.parse::<u64>().ok()).sum();
-    Ok(Duration::from_millis(ticks * 10))
-}
-
-/// Peak resident memory of this process in MiB.
-fn peak() -> Result<f64> {
-    let text = std::fs::read_to_string("/proc/self/status")?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no VmHWM")?;
-    let kilobytes: f64 = line.trim().trim_end_matches(" kB").trim().parse()?;
-    Ok(kilobytes / 1024.0)
 }

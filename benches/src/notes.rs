@@ -11,6 +11,10 @@ pub struct Work(PathBuf);
 pub const RARE: &str = "quixotarnel";
 /// In every second one.
 pub const COMMON: &str = "nour";
+/// In one of two hundred of a generated vault.
+pub const PHRASE: &str = "amber lattice protocol";
+/// In none.
+pub const NOHIT: &str = "zzyxwvunobodywrotethis";
 
 impl Work {
     /// Makes it, in `target/` unless told otherwise: `/tmp` may be memory, on which a sync costs nothing.

@@ -36,6 +36,19 @@ pub use visible::Visible;
 pub(crate) use gather::Gathering;
 pub(crate) use load::threads;
 
+/// Properties as the catalog keeps them, for whoever has them from elsewhere.
+pub(crate) fn kept_properties(
+    map: &serde_json::Map<String, serde_json::Value>,
+) -> Box<[(Arc<str>, Property)]> {
+    property::keep_map(map, &intern::Interner::default())
+}
+
+/// A note as the catalog keeps it, from its text.
+#[cfg(test)]
+pub(crate) fn info_of(entry: crate::files::Entry, text: &str) -> FileInfo {
+    FileInfo::read(entry, &intern::Interner::default(), |_| Ok(text.as_bytes()))
+}
+
 pub(crate) fn fold(text: &str) -> String {
     crate::links::fold(text).into_owned()
 }
@@ -111,6 +124,19 @@ impl Catalog {
     /// The file at exactly this path.
     pub fn get(&self, path: &VaultPath, visible: Visible<'_>) -> Option<&FileInfo> {
         self.known(path).filter(|info| visible.sees(&info.path))
+    }
+
+    /// The files at exactly these paths; quick where they come in path order.
+    pub fn get_all<'a>(&'a self, paths: &[VaultPath], visible: Visible<'_>) -> Vec<Option<&'a FileInfo>> {
+        let mut next = 0;
+        let one = |path: &VaultPath| {
+            let here =
+                self.order.get(next).and_then(|id| self.at(*id)).is_some_and(|info| info.path == *path);
+            let place = if here { next } else { self.place(path).ok()? };
+            next = place + 1;
+            self.at(self.order[place]).filter(|info| visible.sees(&info.path))
+        };
+        paths.iter().map(one).collect()
     }
 
     /// All files, in path order.

@@ -15,6 +15,7 @@ mod it {
     mod crash;
     mod faults;
     mod fresh;
+    mod fuzz;
     mod housekeeping;
     mod recover;
     mod restore;

@@ -123,7 +123,7 @@ pub enum Command {
     Embed,
     /// Ask the vault a query in Dataview's language, or a JSONLogic rule.
     #[command(
-        after_help = "Examples:\n  verger query 'TABLE due, status FROM #project WHERE !done SORT due'\n  verger query 'TASK WHERE !completed' --format csv\n  verger query --jsonlogic '{\"in\": [\"garden\", {\"var\": \"tags\"}]}'\n  verger query --batch rows.jsonl --now 2026-05-01T09:00:00Z\n  verger query --base Books.base --view Open"
+        after_help = "Examples:\n  verger query 'TABLE due, status FROM #project WHERE !done SORT due'\n  verger query 'TASK WHERE !completed' --format csv\n  verger query 'TASK WHERE !completed' --watch\n  verger query --jsonlogic '{\"in\": [\"garden\", {\"var\": \"tags\"}]}'\n  verger query --batch rows.jsonl --now 2026-05-01T09:00:00Z\n  verger query --base Books.base --view Open"
     )]
     Query {
         /// The query: TABLE, LIST, TASK or CALENDAR … FROM … WHERE … SORT … GROUP BY … LIMIT …
@@ -147,9 +147,12 @@ pub enum Command {
         /// The time to take for now, e.g. 2026-05-01T09:00:00Z.
         #[arg(long, value_name = "TIME")]
         now: Option<String>,
-        /// How the answer looks.
-        #[arg(long, value_enum, default_value_t = QueryFormat::Md)]
-        format: QueryFormat,
+        /// How the answer looks: a table on a terminal, Markdown where the output goes elsewhere.
+        #[arg(long, value_enum)]
+        format: Option<QueryFormat>,
+        /// Stay, and print again whenever the answer has changed (Ctrl-C ends it).
+        #[arg(long, conflicts_with = "batch")]
+        watch: bool,
     },
     /// List all tags, or the notes that carry one.
     Tags {
@@ -500,6 +503,8 @@ pub enum Page {
 /// How the answer of a query looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum QueryFormat {
+    /// Aligned columns, cut to the width of the terminal.
+    Table,
     /// A Markdown table or list.
     Md,
     /// Comma-separated values.

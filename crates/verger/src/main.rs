@@ -62,9 +62,9 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Query { base: Some(base), view, this, now, format, .. } => {
             query_base::query_base(&open()?, query_base::Asked { base, view, this, now, format })
         }
-        Command::Query { query, jsonlogic, batch, this, now, format, .. } => {
+        Command::Query { query, jsonlogic, batch, this, now, format, watch, .. } => {
             let batch = batch.as_deref().map(|file| query::read_rows(terminal, file)).transpose()?;
-            query::query(&open()?, query::Query { query, jsonlogic, batch, this, now, format })
+            query::query(&open()?, query::Query { query, jsonlogic, batch, this, now, format, watch })
         }
         Command::Tags { tag } => find::tags(&open()?, tag.as_deref()),
         Command::Links { note } => find::links(&open()?, &note),

@@ -19,7 +19,9 @@ pub struct Terminal {
     /// Whether stdout carries JSON.
     pub json: bool,
     asks: bool,
+    screen: bool,
     broken: AtomicBool,
+    gone: AtomicBool,
 }
 
 impl Terminal {
@@ -40,18 +42,39 @@ impl Terminal {
             err: Paper { controls: Controls::Shown, ..paper(err) },
             json,
             asks: err,
+            screen: out,
             broken: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
         }
     }
 
     /// Writes data. A reader that went away is no error; a disk that is full is.
     pub fn data(&self, text: &str) {
         let mut out = io::stdout().lock();
-        if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush())
-            && error.kind() != io::ErrorKind::BrokenPipe
-        {
-            self.broken.store(true, Ordering::Relaxed);
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.gone.store(true, Ordering::Relaxed)
+            }
+            Err(_) => self.broken.store(true, Ordering::Relaxed),
         }
+    }
+
+    /// Whether the reader of stdout went away, or cannot be written to.
+    pub fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed) || self.broken.load(Ordering::Relaxed)
+    }
+
+    /// Whether stdout is a terminal that a person looks at.
+    pub fn is_screen(&self) -> bool {
+        self.screen
+    }
+
+    /// How many characters a line of stdout holds: `COLUMNS`, or what the terminal says; nothing if there is no limit.
+    pub fn width(&self) -> Option<usize> {
+        let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let size = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
+        told.or_else(|| size().filter(|_| self.screen)).filter(|columns| *columns > 0)
     }
 
     /// Writes data and makes sure that it ends its line.

@@ -34,6 +34,8 @@ mod mcp_http_rig;
 mod mcp_http_tokens;
 #[path = "it/paths.rs"]
 mod paths;
+#[path = "it/query.rs"]
+mod query;
 #[path = "it/reading.rs"]
 mod reading;
 #[path = "it/rig.rs"]

@@ -17,6 +17,7 @@ use crate::note::blocks::Blocks;
 use crate::note::links::LinkStyle;
 use crate::note::{self, Parsed};
 use crate::path::VaultPath;
+use crate::query::dql::Marks;
 
 thread_local! {
     /// The blocks of the note that this thread has parsed last.
@@ -38,12 +39,18 @@ pub struct FileInfo {
     pub tags: Box<[TagInfo]>,
     /// Front-matter properties in their order.
     pub properties: Box<[(Arc<str>, Property)]>,
+    /// Inline fields that belong to the page, key and value as written.
+    pub fields: Box<[(Arc<str>, Arc<str>)]>,
     /// Tasks that are not done.
     pub open_tasks: u32,
     /// Tasks that are done.
     pub done_tasks: u32,
     /// Whether nothing but white space stands behind the front matter.
     pub blank: bool,
+    /// Whether there is a list item.
+    pub lists: bool,
+    /// Whether there is a list item with a box.
+    pub boxes: bool,
     /// What could not be read.
     pub problems: Box<[Problem]>,
     /// Known without a look at the path, which lies elsewhere in memory; most questions ask this of every file.
@@ -85,6 +92,8 @@ pub struct TagInfo {
     pub name: Arc<str>,
     /// How often it stands in the note.
     pub uses: u32,
+    /// Its place among the tags of the body, from 1; 0 if it stands only in front matter.
+    pub body: u32,
 }
 
 /// What could not be read of a file.
@@ -168,9 +177,12 @@ impl FileInfo {
             links: Box::default(),
             tags: Box::default(),
             properties: Box::default(),
+            fields: Box::default(),
             open_tasks: 0,
             done_tasks: 0,
             blank: false,
+            lists: false,
+            boxes: false,
             problems: Box::default(),
         }
     }
@@ -225,6 +237,13 @@ impl FileInfo {
             })
             .collect();
         self.tags = count_tags(parsed, interner);
+        let marks = Marks::of(text, parsed);
+        (self.lists, self.boxes) = (marks.lists, marks.boxes);
+        self.fields = marks
+            .fields
+            .into_iter()
+            .map(|(key, value)| (interner.shared_if_short(&key), interner.shared_if_short(&value)))
+            .collect();
         let done = parsed.tasks.iter().filter(|task| task.is_done()).count();
         self.done_tasks = narrow(done);
         self.open_tasks = narrow(parsed.tasks.len() - done);
@@ -236,6 +255,7 @@ fn count_tags(parsed: &Parsed, interner: &Interner) -> Box<[TagInfo]> {
     const MANY: usize = 24;
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut out: Vec<TagInfo> = Vec::new();
+    let mut in_body = 0;
     for tag in &parsed.tags {
         let known = match out.len() {
             0..MANY => out.iter().position(|known| *known.name == *tag.name),
@@ -253,14 +273,17 @@ fn count_tags(parsed: &Parsed, interner: &Interner) -> Box<[TagInfo]> {
                 places.get(tag.name.as_str()).copied()
             }
         };
-        match known {
-            Some(place) => out[place].uses += 1,
-            None => {
-                if out.len() >= MANY {
-                    places.insert(&tag.name, out.len());
-                }
-                out.push(TagInfo { name: interner.shared(&tag.name), uses: 1 });
+        let place = known.unwrap_or_else(|| {
+            if out.len() >= MANY {
+                places.insert(&tag.name, out.len());
             }
+            out.push(TagInfo { name: interner.shared(&tag.name), uses: 0, body: 0 });
+            out.len() - 1
+        });
+        out[place].uses += 1;
+        if !tag.in_front && out[place].body == 0 {
+            in_body += 1;
+            out[place].body = in_body;
         }
     }
     out.into()

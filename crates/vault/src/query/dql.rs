@@ -15,6 +15,8 @@ pub mod duration;
 pub mod encode;
 mod error;
 mod evaluate;
+mod facts;
+mod fields;
 pub mod format;
 mod functions;
 pub mod inline;
@@ -24,22 +26,29 @@ mod page;
 mod pages;
 pub mod parse;
 pub(crate) mod pattern;
+mod rows;
 mod run;
 pub mod show;
+mod source;
 pub mod text;
 pub mod value;
 mod vault_pages;
+mod wants;
 
 use jiff::Zoned;
 
 pub use batch::batch;
 pub use error::QueryError;
 pub use evaluate::MOST_STEPS;
-pub use page::{Facts, frontmatter_tags};
+pub use fields::frontmatter_tags;
+pub use page::Maker;
 pub use pages::{NoPages, Pages};
 pub use run::{MOST_ROWS, QueryResult, TaskEntry};
 pub use value::Value;
 pub use vault_pages::VaultPages;
+pub use wants::Wants;
+
+pub(crate) use fields::Marks;
 
 use crate::path::VaultPath;
 use evaluate::Evaluator;
@@ -56,14 +65,14 @@ pub struct Context {
 /// Runs a query.
 pub fn run(text: &str, pages: &dyn Pages, context: &Context) -> Result<QueryResult, QueryError> {
     let query = parse::query(text)?;
-    let evaluator = Evaluator::new(pages, context)?;
+    let evaluator = Evaluator::new(pages, context, Wants::of_query(&query))?;
     Ok(run::run(&evaluator, &query)?)
 }
 
 /// Computes one expression outside of any row.
 pub fn evaluate(text: &str, pages: &dyn Pages, context: &Context) -> Result<Value, QueryError> {
     let expression = parse::expression(text.trim())?;
-    let evaluator = Evaluator::new(pages, context)?;
+    let evaluator = Evaluator::new(pages, context, Wants::of_expressions([&expression]))?;
     Ok(evaluator.evaluate(&expression, &value::Scope::default())?)
 }
 

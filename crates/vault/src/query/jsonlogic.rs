@@ -5,7 +5,9 @@
 
 mod coerce;
 mod operators;
+mod place;
 mod search;
+mod wants;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -15,34 +17,51 @@ use regex::Regex;
 use serde_json::{Map, Value as Json};
 
 use super::dql::pattern;
+pub use place::Place;
 pub use search::{Hit, search};
 
 /// How deep a rule may be nested.
 const DEEPEST: u32 = 64;
-/// How many operators may run for one note.
-const MOST_STEPS: u32 = 1_000_000;
+/// Steps of work for one note: an operator, or sixteen bytes that are copied.
+const MOST_STEPS: u64 = 1_000_000;
+/// Steps for all notes together.
+const MOST_STEPS_IN_ALL: u64 = 100_000_000;
+/// How many compiled patterns are kept.
+const MOST_PATTERNS: usize = 64;
 
 /// Why a rule has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum LogicError {
     /// No such operator.
-    #[error("there is no operator `{name}`. There are: {known}")]
+    #[error("there is no operator `{name}`{place}\nThere are: {known}")]
     UnknownOperator {
         /// What was written.
         name: String,
         /// What could be.
-        known: String,
+        known: &'static str,
+        /// Where it stands.
+        place: Place,
     },
     /// A pattern that cannot be used.
     #[error(
-        "`{pattern}` is not a pattern that can be used; look-around and back-references are not supported"
+        "`{pattern}` is not a pattern that can be used; look-around and back-references are not supported{place}"
     )]
     Pattern {
         /// The pattern.
         pattern: String,
+        /// Where it stands.
+        place: Place,
+    },
+    /// Too much nesting.
+    #[error("the rule is nested deeper than {DEEPEST}{place}")]
+    TooDeep {
+        /// Where it becomes too deep.
+        place: Place,
     },
     /// Too much work.
-    #[error("the rule is nested deeper than {DEEPEST} or takes more than {MOST_STEPS} steps")]
+    #[error(
+        "the rule takes more than {MOST_STEPS} steps for one note, or {MOST_STEPS_IN_ALL} for all; make it smaller"
+    )]
     TooLarge,
     /// The vault could not be read.
     #[error(transparent)]
@@ -52,6 +71,28 @@ pub enum LogicError {
 /// The result of a rule on data.
 pub fn evaluate(rule: &Json, data: &Json) -> Result<Json, LogicError> {
     Logic::default().run(rule, data)
+}
+
+impl LogicError {
+    /// The same, with the place in the rule.
+    fn placed(self, rule: &Json) -> LogicError {
+        match self {
+            LogicError::UnknownOperator { name, known, .. } => {
+                let place = Place::of(rule, |operator, _| operator == name);
+                LogicError::UnknownOperator { name, known, place }
+            }
+            LogicError::Pattern { pattern, .. } => {
+                let written = Json::from(pattern.as_str());
+                let is_it = |operator: &str, values: &Json| {
+                    operator == "regexp" && (values.get(0) == Some(&written) || *values == written)
+                };
+                let place = Place::of(rule, is_it);
+                LogicError::Pattern { pattern, place }
+            }
+            LogicError::TooDeep { .. } => LogicError::TooDeep { place: Place::deeper_than(rule, DEEPEST) },
+            other => other,
+        }
+    }
 }
 
 /// Whether a result makes a note a hit: not null, false, 0, empty text, list or object.
@@ -65,7 +106,8 @@ pub fn is_hit(result: &Json) -> bool {
 /// Computes rules; keeps the patterns that it compiled.
 #[derive(Default)]
 pub(crate) struct Logic {
-    steps: Cell<u32>,
+    steps: Cell<u64>,
+    before: Cell<u64>,
     depth: Cell<u32>,
     patterns: RefCell<HashMap<String, Option<Arc<Regex>>>>,
 }
@@ -73,14 +115,25 @@ pub(crate) struct Logic {
 impl Logic {
     /// One rule on one note, with fresh limits.
     pub(crate) fn run(&self, rule: &Json, data: &Json) -> Result<Json, LogicError> {
-        self.steps.set(0);
-        self.apply(rule, data)
+        self.before.set(self.before.get() + self.steps.replace(0));
+        self.depth.set(0);
+        self.apply(rule, data).map_err(|error| error.placed(rule))
+    }
+
+    /// Counts work.
+    fn charge(&self, steps: usize) -> Result<(), LogicError> {
+        let sum = self.steps.get().saturating_add(steps as u64);
+        self.steps.set(sum);
+        if sum > MOST_STEPS || self.before.get() + sum > MOST_STEPS_IN_ALL {
+            return Err(LogicError::TooLarge);
+        }
+        Ok(())
     }
 
     fn apply(&self, rule: &Json, data: &Json) -> Result<Json, LogicError> {
-        self.steps.set(self.steps.get() + 1);
-        if self.steps.get() > MOST_STEPS || self.depth.get() >= DEEPEST {
-            return Err(LogicError::TooLarge);
+        self.charge(1)?;
+        if self.depth.get() >= DEEPEST {
+            return Err(LogicError::TooDeep { place: Place::default() });
         }
         self.depth.set(self.depth.get() + 1);
         let found = self.apply_here(rule, data);
@@ -164,6 +217,7 @@ impl Logic {
             "reduce" => {
                 let mut sum = self.apply(values.get(2).unwrap_or(&nothing), data)?;
                 for item in items {
+                    self.charge(operators::weight(&sum))?;
                     let mut both = Map::new();
                     both.insert("current".to_owned(), item);
                     both.insert("accumulator".to_owned(), sum);
@@ -185,8 +239,15 @@ impl Logic {
 
     fn pattern(&self, text: &str) -> Result<Arc<Regex>, LogicError> {
         let mut patterns = self.patterns.borrow_mut();
+        if !patterns.contains_key(text) {
+            // Compiling is the dearest step there is, and a pattern may come from the notes.
+            self.charge(10_000)?;
+            if patterns.len() >= MOST_PATTERNS {
+                patterns.clear();
+            }
+        }
         let known = patterns.entry(text.to_owned()).or_insert_with(|| pattern::compile(text).map(Arc::new));
-        known.clone().ok_or_else(|| LogicError::Pattern { pattern: text.to_owned() })
+        known.clone().ok_or_else(|| LogicError::Pattern { pattern: text.to_owned(), place: Place::default() })
     }
 }
 

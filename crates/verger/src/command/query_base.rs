@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use vault::VaultPath;
 
+use super::query::table::table;
 use crate::args::QueryFormat;
 use crate::door::Door;
 use crate::failure::Failure;
@@ -18,12 +19,14 @@ pub struct Asked {
     /// The time to take for now.
     pub now: Option<String>,
     /// How the answer looks.
-    pub format: QueryFormat,
+    pub format: Option<QueryFormat>,
 }
 
 /// Asks, and prints all rows; what is odd goes to stderr.
 pub fn query_base(door: &Door<'_>, asked: Asked) -> Result<(), Failure> {
-    let format = if asked.format == QueryFormat::Csv { "csv" } else { "bare" };
+    let usual = if door.terminal.is_screen() { QueryFormat::Table } else { QueryFormat::Md };
+    let shape = asked.format.unwrap_or(usual);
+    let format = if shape == QueryFormat::Csv { "csv" } else { "bare" };
     let mut input = json!({"path": named(door, &asked.base)?, "limit": 0, "format": format});
     let mut set = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
@@ -34,12 +37,16 @@ pub fn query_base(door: &Door<'_>, asked: Asked) -> Result<(), Failure> {
     set("now", asked.now.map(Value::from));
     set("this", asked.this.as_deref().map(|note| door.resolve(note)).transpose()?.map(|path| json!(path)));
     let answer = door.answer("query_base", input)?;
-    if door.terminal.json || asked.format == QueryFormat::Json {
+    if door.terminal.json || shape == QueryFormat::Json {
         door.json(&answer.data);
         return Ok(());
     }
     let notices = answer.data["notices"].as_array().into_iter().flatten().filter_map(Value::as_str);
     notices.for_each(|notice| door.terminal.note(&format!("note: {notice}")));
+    if shape == QueryFormat::Table {
+        door.terminal.data(&table(&answer.data, door.terminal.width(), &door.terminal.out));
+        return Ok(());
+    }
     let text = door.terminal.out.text(&answer.text);
     door.terminal.data(&format!("{}\n", text.trim_end()));
     Ok(())

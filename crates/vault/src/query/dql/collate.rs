@@ -21,14 +21,41 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     a.primary.cmp(&b.primary).then_with(|| a.accents.cmp(&b.accents)).then_with(|| a.cases.cmp(&b.cases))
 }
 
-/// The same as by keys, for the many texts that need none.
+/// The same as by keys, for the many texts that need none. One pass, nothing is put aside.
 fn ascii(a: &[u8], b: &[u8]) -> Ordering {
-    let seen = |byte: &&u8| !is_ignored(**byte as char);
-    let weights =
-        |text: &[u8]| text.iter().filter(seen).map(|byte| primary(*byte as char)).collect::<Vec<_>>();
-    let cases = |text: &[u8]| text.iter().filter(seen).map(u8::is_ascii_uppercase).collect::<Vec<_>>();
-    weights(a).cmp(&weights(b)).then_with(|| cases(a).cmp(&cases(b)))
+    let seen = |byte: &&u8| ASCII[usize::from(**byte)] != 0;
+    let (mut left, mut right) = (a.iter().filter(seen), b.iter().filter(seen));
+    let mut cases = Ordering::Equal;
+    loop {
+        match (left.next(), right.next()) {
+            (Some(a), Some(b)) => {
+                let weights = ASCII[usize::from(*a)].cmp(&ASCII[usize::from(*b)]);
+                if weights.is_ne() {
+                    return weights;
+                }
+                cases = cases.then(a.is_ascii_uppercase().cmp(&b.is_ascii_uppercase()));
+            }
+            (None, None) => return cases,
+            (a, b) => return a.is_some().cmp(&b.is_some()),
+        }
+    }
 }
+
+/// The weights of ASCII in the order of [`primary`]; 0 for what is ignored.
+static ASCII: std::sync::LazyLock<[u8; 256]> = std::sync::LazyLock::new(|| {
+    let mut seen: Vec<char> = ('\0'..='\u{7f}').filter(|c| !is_ignored(*c)).collect();
+    seen.sort_by_key(|c| primary(*c));
+    let mut weights = [0; 256];
+    let mut weight = 0;
+    let mut last = 0;
+    for c in seen {
+        let here = primary(c);
+        weight += u8::from(here != last);
+        last = here;
+        weights[c as usize] = weight;
+    }
+    weights
+});
 
 #[derive(Default)]
 struct Key {

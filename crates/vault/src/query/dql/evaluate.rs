@@ -16,18 +16,24 @@ use super::duration::{Duration, UNITS, Unit};
 use super::error::QueryError;
 use super::functions;
 use super::operators;
+use super::page::Maker;
 use super::pages::Pages;
 use super::parse::known_value;
 use super::text::{unit_slice, units};
 use super::value::{Lambda, Object, Scope, Value};
+use super::wants::Wants;
 use crate::path::VaultPath;
 
 /// Steps of work for one query: an operator, a call, a byte of a text that is made.
 pub const MOST_STEPS: u64 = 50_000_000;
+/// How many compiled patterns are kept.
+const MOST_PATTERNS: usize = 64;
 /// How deep expressions, calls and values may be nested while computing.
 const DEEPEST: u32 = 80;
 /// How deep lists and objects may be nested.
 const DEEPEST_VALUE: u32 = 300;
+/// How much one value may be when it is written out.
+const LARGEST_VALUE: u64 = 50_000_000;
 
 /// Why an expression has no value.
 #[derive(Debug)]
@@ -66,21 +72,29 @@ pub(crate) struct Evaluator<'a> {
     pub(crate) local: Zone,
     pub(crate) now: Date,
     pub(crate) origin: Option<VaultPath>,
+    /// Makes the pages with all that the query mentions.
+    pub(crate) maker: Maker,
     this: Value,
+    /// Pages that a link was followed to.
+    linked: RefCell<HashMap<VaultPath, Option<Arc<Object>>>>,
+    /// Dates that stand in the query, by the place of the literal; working one out takes longer than the rest of a row.
+    dates: RefCell<HashMap<*const Literal, Value>>,
     steps: Cell<u64>,
     depth: Cell<u32>,
     patterns: RefCell<HashMap<String, Option<Arc<Regex>>>>,
 }
 
 impl<'a> Evaluator<'a> {
-    pub(crate) fn new(pages: &'a dyn Pages, context: &Context) -> Result<Evaluator<'a>, Fault> {
+    /// For one query, whose expressions must outlive this.
+    pub(crate) fn new(pages: &'a dyn Pages, context: &Context, wants: Wants) -> Result<Evaluator<'a>, Fault> {
         let local = Zone::Local(context.now.time_zone().clone());
         let now = Date::at(context.now.timestamp().as_millisecond(), local.clone());
         let Some(now) = now else {
             return failed("the time of the query is outside of the years that dates have");
         };
+        let maker = Maker::new(wants, local.clone());
         let this = match &context.this {
-            Some(path) => pages.page(path, &local)?,
+            Some(path) => only(pages.pages(std::slice::from_ref(path), &maker)?),
             None => None,
         };
         Ok(Evaluator {
@@ -88,7 +102,10 @@ impl<'a> Evaluator<'a> {
             local,
             now,
             origin: context.this.clone(),
+            maker,
             this: Value::Object(this.unwrap_or_default()),
+            linked: RefCell::default(),
+            dates: RefCell::default(),
             steps: Cell::new(0),
             depth: Cell::new(0),
             patterns: RefCell::default(),
@@ -132,9 +149,7 @@ impl<'a> Evaluator<'a> {
         let found = self.evaluate_here(expression, scope);
         self.depth.set(self.depth.get() - 1);
         let found = found?;
-        if found.depth() > DEEPEST_VALUE {
-            return Err(Fault::Limit(format!("a value is nested deeper than {DEEPEST_VALUE}")));
-        }
+        bounded(&found)?;
         Ok(found)
     }
 
@@ -196,7 +211,7 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(crate) fn operate(&self, operator: Operator, a: &Value, b: &Value) -> Result<Value, Fault> {
-        self.charge(1)?;
+        self.charge(weight(a).min(weight(b)).saturating_add(1))?;
         operators::apply(self, operator, a, b)
     }
 
@@ -280,7 +295,7 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(crate) fn function(&self, name: &str, arguments: Vec<Value>) -> Result<Value, Fault> {
-        self.charge(1)?;
+        self.charge(arguments.iter().map(weight).fold(1, usize::saturating_add))?;
         functions::call(self, name, arguments)
     }
 
@@ -291,11 +306,29 @@ impl<'a> Evaluator<'a> {
     }
 
     fn literal(&self, literal: &Literal) -> Result<Value, Fault> {
+        let is_date = matches!(literal, Literal::Shorthand(_) | Literal::Date(_));
+        if is_date && let Some(known) = self.dates.borrow().get(&std::ptr::from_ref(literal)) {
+            return Ok(known.clone());
+        }
         let found = match literal {
             Literal::Shorthand(shorthand) => self.named_date(*shorthand).map(Value::Date),
             other => known_value(other, &self.local),
         };
-        found.map_or_else(|| failed("this is no date that can be written"), Ok)
+        let Some(found) = found else { return failed("this is no date that can be written") };
+        if is_date {
+            self.dates.borrow_mut().insert(std::ptr::from_ref(literal), found.clone());
+        }
+        Ok(found)
+    }
+
+    /// A page that a link leads to; each is made once.
+    fn page(&self, path: &VaultPath) -> Result<Option<Arc<Object>>, Fault> {
+        if let Some(known) = self.linked.borrow().get(path) {
+            return Ok(known.clone());
+        }
+        let page = only(self.pages.pages(std::slice::from_ref(path), &self.maker)?);
+        self.linked.borrow_mut().insert(path.clone(), page.clone());
+        Ok(page)
     }
 
     /// A date by name, counted from now.
@@ -327,7 +360,7 @@ impl<'a> Evaluator<'a> {
                 let Some(path) = self.pages.resolve(&link.path, self.origin.as_ref()) else {
                     return Ok(Value::Null);
                 };
-                let page = self.pages.page(&path, &self.local)?;
+                let page = self.page(&path)?;
                 Ok(page.and_then(|page| page.get(name).cloned()).unwrap_or_default())
             }
             (Value::Link(_), _) => failed("links are indexed by the name of a field"),
@@ -369,7 +402,11 @@ impl<'a> Evaluator<'a> {
     ) -> Result<Arc<Regex>, Fault> {
         let mut patterns = self.patterns.borrow_mut();
         if !patterns.contains_key(pattern) {
-            self.charge(10_000)?;
+            // The dearest step there is, and a pattern may come from the notes.
+            self.charge(100_000)?;
+            if patterns.len() >= MOST_PATTERNS {
+                patterns.clear();
+            }
             patterns.insert(pattern.to_owned(), compile(pattern).map(Arc::new));
         }
         match patterns.get(pattern).cloned().flatten() {
@@ -379,6 +416,28 @@ impl<'a> Evaluator<'a> {
             )),
         }
     }
+}
+
+/// Refuses a value that nobody could write out. By itself, to keep the frames of nested calls small.
+#[inline(never)]
+fn bounded(value: &Value) -> Result<(), Fault> {
+    if value.depth() > DEEPEST_VALUE {
+        return Err(Fault::Limit(format!("a value is nested deeper than {DEEPEST_VALUE}")));
+    }
+    if value.size() > LARGEST_VALUE {
+        return Err(Fault::Limit(format!("a value has more than {LARGEST_VALUE} bytes")));
+    }
+    Ok(())
+}
+
+/// What looking at a value costs, in steps.
+fn weight(value: &Value) -> usize {
+    usize::try_from(value.size() / 64).unwrap_or(usize::MAX)
+}
+
+/// The one page of a list of one.
+fn only(pages: Vec<Option<Arc<Object>>>) -> Option<Arc<Object>> {
+    pages.into_iter().next().flatten()
 }
 
 fn lambda(parameters: &[Arc<str>], body: &Arc<Expression>, scope: &Scope) -> Value {

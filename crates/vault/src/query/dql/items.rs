@@ -79,7 +79,7 @@ impl<'a> Lines<'a> {
 /// All list items in document order.
 pub(crate) fn items(text: &str, parsed: &Parsed, lines: &Lines<'_>) -> Vec<Item> {
     let blocks = &parsed.blocks.blocks;
-    let mut nested_at: Vec<Option<usize>> = vec![None; blocks.len()];
+    let nested_at = nested_lists(parsed);
     let mut roots: Vec<usize> = Vec::with_capacity(blocks.len());
     // For every block: the item it is or stands in, as an index into `out`, and how deep that item is.
     let mut inside: Vec<Option<usize>> = Vec::with_capacity(blocks.len());
@@ -88,12 +88,6 @@ pub(crate) fn items(text: &str, parsed: &Parsed, lines: &Lines<'_>) -> Vec<Item>
             BlockKind::List | BlockKind::Item => roots[parent],
             _ => index,
         }));
-        if block.kind == BlockKind::List
-            && let Some(parent) = block.parent
-            && nested_at[parent].is_none()
-        {
-            nested_at[parent] = Some(block.span.start);
-        }
     }
     let mut out: Vec<Item> = Vec::new();
     let mut depths: Vec<usize> = Vec::new();
@@ -124,6 +118,46 @@ pub(crate) fn items(text: &str, parsed: &Parsed, lines: &Lines<'_>) -> Vec<Item>
         }
     }
     out
+}
+
+/// The fields of items without a box: they belong to the page. Only items that may have some are read.
+pub(crate) fn page_fields(text: &str, parsed: &Parsed, lines: &Lines<'_>) -> Vec<InlineField> {
+    let blocks = &parsed.blocks.blocks;
+    let nested_at = nested_lists(parsed);
+    let mut out = Vec::new();
+    for (block, nested) in blocks.iter().zip(nested_at).filter(|(block, _)| block.kind == BlockKind::Item) {
+        let span = block.span.start..nested.unwrap_or(block.span.end);
+        let may_have = text.get(span.clone()).is_some_and(|own| !own.is_ascii() || own.contains("::"));
+        let item =
+            may_have.then(|| read(text, lines, lines.at(item_start(text, &block.span)), span, 0, None));
+        if let Some(item) = item.flatten().filter(|item| item.status.is_none()) {
+            out.extend(item.fields);
+        }
+    }
+    out
+}
+
+/// Whether the item at these bytes has a box.
+pub(crate) fn has_box(text: &str, span: &Range<usize>) -> bool {
+    let at = item_start(text, span).min(text.len());
+    let start = memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |end| end + 1);
+    let end = memchr::memchr(b'\n', &text.as_bytes()[start..]).map_or(text.len(), |end| start + end);
+    let line = text.get(start..end).unwrap_or("").trim_end_matches('\r');
+    marker(line).is_some_and(|(_, status, _)| status.is_some())
+}
+
+/// For every block, where the first list inside of it begins.
+fn nested_lists(parsed: &Parsed) -> Vec<Option<usize>> {
+    let blocks = &parsed.blocks.blocks;
+    let mut nested_at: Vec<Option<usize>> = vec![None; blocks.len()];
+    for block in blocks.iter().filter(|block| block.kind == BlockKind::List) {
+        if let Some(parent) = block.parent
+            && nested_at[parent].is_none()
+        {
+            nested_at[parent] = Some(block.span.start);
+        }
+    }
+    nested_at
 }
 
 /// The first byte that is no white space.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::date::Zone;
+use super::page::Maker;
 use super::value::Object;
 use crate::error::Result;
 use crate::path::VaultPath;
@@ -33,8 +34,14 @@ pub trait Pages {
     /// The files to which a note links, each once, in order; nothing if it is no note.
     fn linked_from(&self, path: &VaultPath) -> Option<Vec<VaultPath>>;
 
-    /// The data of a note: its fields and `file`; nothing if it is no note.
-    fn page(&self, path: &VaultPath, local: &Zone) -> Result<Option<Arc<Object>>>;
+    /// The data of notes, as far as their maker is asked for it: fields and `file`; nothing for what is no note.
+    fn pages(&self, paths: &[VaultPath], maker: &Maker) -> Result<Vec<Option<Arc<Object>>>>;
+
+    /// All data of one note.
+    fn page(&self, path: &VaultPath, local: &Zone) -> Result<Option<Arc<Object>>> {
+        let found = self.pages(std::slice::from_ref(path), &Maker::whole(local))?;
+        Ok(found.into_iter().next().flatten())
+    }
 
     /// The text of a CSV file.
     fn csv(&self, path: &str) -> Result<Option<String>>;
@@ -77,8 +84,8 @@ impl Pages for NoPages {
         None
     }
 
-    fn page(&self, _: &VaultPath, _: &Zone) -> Result<Option<Arc<Object>>> {
-        Ok(None)
+    fn pages(&self, paths: &[VaultPath], _: &Maker) -> Result<Vec<Option<Arc<Object>>>> {
+        Ok(vec![None; paths.len()])
     }
 
     fn csv(&self, _: &str) -> Result<Option<String>> {

@@ -1,19 +1,20 @@
-//! Runs a query: pages from the source, clauses in written order, answers from the rows that remain.
+//! Runs a query: rows from [`super::rows`], clauses in written order, answers from the rows that remain.
 //!
 //! A row whose expression fails is dropped; if every row of a step fails, so does the query. Steps and rows are bounded.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::ast::{Clause, Direction, Expression, Header, Id, Literal, Named, Operator, Query, Source, Step};
+use super::ast::{Clause, Direction, Expression, Header, Id, Literal, Named, Query, Step};
 use super::compare::is_truthy;
-use super::csv;
 use super::evaluate::{Evaluator, Fault, failed};
-use super::value::{Link, Object, Scope, Value};
-use crate::path::VaultPath;
+use super::rows::{Row, by_keys, first_rows, scope, sort_keys};
+use super::value::{Object, Scope, Value};
 
 /// How many rows a step may make.
 pub const MOST_ROWS: usize = 200_000;
+
+/// How much an answer may be when it is written out.
+const LARGEST_ANSWER: u64 = 400_000_000;
 
 /// The answer of a query.
 #[derive(Debug, Clone)]
@@ -56,12 +57,6 @@ pub enum TaskEntry {
     },
 }
 
-#[derive(Debug, Clone)]
-struct Row {
-    id: Value,
-    data: Arc<Object>,
-}
-
 /// Rows and what their ids mean.
 struct Rows {
     rows: Vec<Row>,
@@ -69,134 +64,43 @@ struct Rows {
 }
 
 pub(crate) fn run(at: &Evaluator<'_>, query: &Query) -> Result<QueryResult, Fault> {
-    let rows = match query.header {
-        Header::Task => task_rows(at, &query.source)?,
-        _ => page_rows(at, &query.source)?,
+    let (rows, rest) = first_rows(at, query)?;
+    let rows = clauses(at, rows, rest)?;
+    let found = match &query.header {
+        Header::Table { fields, id } => table(at, &rows, fields, *id)?,
+        Header::List { value, id } => list(at, &rows, value.as_ref(), *id)?,
+        Header::Task => QueryResult::Task { values: tasks(&rows) },
+        Header::Calendar(day) => calendar(at, &rows, day)?,
     };
-    let rows = clauses(at, rows, &query.clauses)?;
-    match &query.header {
-        Header::Table { fields, id } => table(at, &rows, fields, *id),
-        Header::List { value, id } => list(at, &rows, value.as_ref(), *id),
-        Header::Task => Ok(QueryResult::Task { values: tasks(&rows) }),
-        Header::Calendar(day) => calendar(at, &rows, day),
+    let size = match &found {
+        QueryResult::Table { rows, .. } => sum(rows.iter().flatten().map(Value::size)),
+        QueryResult::List { values } => sum(values.iter().map(Value::size)),
+        QueryResult::Task { .. } => sum(rows.rows.iter().map(|row| row.data.size())),
+        QueryResult::Calendar { values } => sum(values.iter().map(|(day, _)| day.size())),
+    };
+    if size > LARGEST_ANSWER {
+        return Err(Fault::Limit(format!("the answer has more than {LARGEST_ANSWER} bytes")));
     }
+    Ok(found)
 }
 
-fn page_rows(at: &Evaluator<'_>, source: &Source) -> Result<Vec<Row>, Fault> {
-    let mut rows = Vec::new();
-    for place in places(at, source)? {
-        at.charge(50)?;
-        match place {
-            Place::Page(path) => {
-                if let Some(data) = at.pages.page(&path, &at.local)? {
-                    rows.push(Row { id: Value::link(Link::file(path.as_str())), data });
-                }
-            }
-            Place::Csv(path) => {
-                let Some(text) = at.pages.csv(&path)? else {
-                    return failed(format!("there is no file `{path}`"));
-                };
-                at.charge(text.len())?;
-                for (number, data) in csv::rows(&text, &at.local).into_iter().enumerate() {
-                    rows.push(Row { id: Value::from(format!("{path}#{number}")), data });
-                }
-            }
-        }
-    }
-    bounded(rows)
+fn sum(sizes: impl Iterator<Item = u64>) -> u64 {
+    sizes.fold(0, u64::saturating_add)
 }
 
-/// Every task of the pages, with the page's own fields where the task has none.
-fn task_rows(at: &Evaluator<'_>, source: &Source) -> Result<Vec<Row>, Fault> {
-    let mut rows = Vec::new();
-    for page in page_rows(at, source)? {
-        let Some(Value::Object(file)) = page.data.get("file") else { continue };
-        let Some(Value::List(tasks)) = file.get("tasks") else { continue };
-        for task in tasks.iter() {
-            let Value::Object(task) = task else { continue };
-            at.charge(page.data.len())?;
-            let mut data = Object::clone(task);
-            for (name, value) in page.data.iter() {
-                if !data.has(name) {
-                    data.set(name.clone(), value.clone());
-                }
-            }
-            rows.push(Row { id: page.id.clone(), data: Arc::new(data) });
-        }
-    }
-    bounded(rows)
-}
-
-fn bounded(rows: Vec<Row>) -> Result<Vec<Row>, Fault> {
-    if rows.len() > MOST_ROWS {
+/// Refuses more rows than a step may make.
+pub(crate) fn bounded(rows: usize) -> Result<(), Fault> {
+    if rows > MOST_ROWS {
         return Err(Fault::Limit(format!("the query makes more than {MOST_ROWS} rows")));
     }
-    Ok(rows)
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Place {
-    Page(VaultPath),
-    Csv(String),
-}
-
-/// What a source names, each place once.
-fn places(at: &Evaluator<'_>, source: &Source) -> Result<Vec<Place>, Fault> {
-    at.charge(100)?;
-    let pages = |paths: Vec<VaultPath>| paths.into_iter().map(Place::Page).collect::<Vec<_>>();
-    Ok(match source {
-        Source::Tag(tag) => pages(at.pages.tagged(tag)),
-        Source::Csv(path) => vec![Place::Csv(path.clone())],
-        Source::Folder(folder) => match at.pages.in_folder(folder) {
-            Some(found) => pages(found),
-            None => {
-                let file = at.pages.file(folder).or_else(|| at.pages.file(&format!("{folder}.md")));
-                pages(file.into_iter().collect())
-            }
-        },
-        Source::Incoming(link) => match at.pages.resolve(&link.path, at.origin.as_ref()) {
-            Some(path) => pages(at.pages.linking_to(&path)),
-            None => pages(at.pages.linking_nowhere(&link.path)),
-        },
-        Source::Outgoing(link) => {
-            let found = at.pages.resolve(&link.path, at.origin.as_ref());
-            match found.and_then(|path| at.pages.linked_from(&path)) {
-                Some(found) => pages(found),
-                None => {
-                    return failed(format!("there is no note `{}` whose links could be followed", link.path));
-                }
-            }
-        }
-        Source::Not(inner) => {
-            let without: HashSet<Place> = places(at, inner)?.into_iter().collect();
-            let mut all = pages(at.pages.all());
-            all.retain(|place| !without.contains(place));
-            all
-        }
-        Source::Chain { first, rest } => {
-            let mut left = places(at, first)?;
-            for (operator, next) in rest {
-                let mut right = places(at, next)?;
-                let known: HashSet<Place> = left.iter().cloned().collect();
-                match operator {
-                    Operator::And => {
-                        right.retain(|place| known.contains(place));
-                        left = right;
-                    }
-                    _ => left.extend(right.into_iter().filter(|place| !known.contains(place))),
-                }
-                at.charge(left.len())?;
-            }
-            left
-        }
-    })
+    Ok(())
 }
 
 fn clauses(at: &Evaluator<'_>, rows: Vec<Row>, clauses: &[Clause]) -> Result<Rows, Fault> {
     let mut state = Rows { rows, groups: Vec::new() };
     for clause in clauses {
         let rows = std::mem::take(&mut state.rows);
-        state.rows = bounded(match clause {
+        state.rows = match clause {
             Clause::From => return failed("FROM must come first, right behind the header"),
             Clause::Where(condition) => {
                 let kept = each(at, "WHERE", rows, |row| at.evaluate(condition, &scope(row)))?;
@@ -214,13 +118,10 @@ fn clauses(at: &Evaluator<'_>, rows: Vec<Row>, clauses: &[Clause]) -> Result<Row
                 state.groups.push(field.name.clone());
                 group(at, rows, field)?
             }
-        })?;
+        };
+        bounded(state.rows.len())?;
     }
     Ok(state)
-}
-
-fn scope(row: &Row) -> Scope {
-    Scope::of_row(row.data.clone())
 }
 
 /// Computes something for each row. Rows that fail are dropped, unless all do.
@@ -250,18 +151,9 @@ fn each<T>(
 }
 
 fn sort(at: &Evaluator<'_>, rows: Vec<Row>, fields: &[(Expression, Direction)]) -> Result<Vec<Row>, Fault> {
-    let keys = |row: &Row| -> Result<Vec<Value>, Fault> {
-        fields.iter().map(|(field, _)| at.evaluate(field, &scope(row))).collect()
-    };
-    let mut keyed = each(at, "SORT", rows, keys)?;
+    let mut keyed = each(at, "SORT", rows, |row| sort_keys(at, fields, row))?;
     at.charge(keyed.len() * 16)?;
-    keyed.sort_by(|(_, a), (_, b)| {
-        let orders = a.iter().zip(b).zip(fields).map(|((a, b), (_, direction))| match direction {
-            Direction::Ascending => at.sort_order(a, b),
-            Direction::Descending => at.sort_order(a, b).reverse(),
-        });
-        orders.into_iter().find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
-    });
+    keyed.sort_by(|(_, a), (_, b)| by_keys(at, fields, a, b));
     Ok(keyed.into_iter().map(|(row, _)| row).collect())
 }
 
@@ -293,9 +185,7 @@ fn flatten(at: &Evaluator<'_>, rows: Vec<Row>, field: &Named) -> Result<Vec<Row>
             data.set(field.name.clone(), value);
             out.push(Row { id: row.id.clone(), data: Arc::new(data) });
         }
-        if out.len() > MOST_ROWS {
-            return bounded(out);
-        }
+        bounded(out.len())?;
     }
     Ok(out)
 }

@@ -90,6 +90,20 @@ impl Value {
         }
     }
 
+    /// How much it is when it is written out, in bytes or so. What is shared counts wherever it is seen: a small value can
+    /// hold one list so often, in itself, that nobody could write it.
+    pub fn size(&self) -> u64 {
+        match self {
+            Value::Text(text) => 8 + text.len() as u64,
+            Value::Link(link) => 16 + link.path.len() as u64,
+            Value::List(list) => list.size,
+            Value::Object(object) => object.size,
+            Value::Pair(pair) => pair.0.size().saturating_add(pair.1.size()),
+            Value::ExternalLink(link) => 16 + link.0.len() as u64 + link.1.len() as u64,
+            _ => 8,
+        }
+    }
+
     pub(crate) fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
@@ -124,13 +138,15 @@ impl From<&str> for Value {
 pub struct List {
     items: Vec<Value>,
     depth: u32,
+    size: u64,
 }
 
 impl List {
     /// A list of these.
     pub fn new(items: Vec<Value>) -> List {
         let depth = 1 + items.iter().map(Value::depth).max().unwrap_or(0);
-        List { items, depth }
+        let size = items.iter().fold(8_u64, |sum, item| sum.saturating_add(item.size()));
+        List { items, depth, size }
     }
 }
 
@@ -147,13 +163,24 @@ impl std::ops::Deref for List {
 pub struct Object {
     entries: Vec<(Arc<str>, Value)>,
     /// Kept for larger objects only; small ones are searched.
-    places: HashMap<Arc<str>, usize>,
+    places: Option<Box<HashMap<Arc<str>, usize>>>,
     depth: u32,
+    size: u64,
 }
 
-const SEARCHED: usize = 16;
+const SEARCHED: usize = 32;
 
 impl Object {
+    /// These names, each of which is there once.
+    pub(crate) fn of_distinct(entries: Vec<(Arc<str>, Value)>) -> Object {
+        if entries.len() > SEARCHED {
+            return entries.into_iter().collect();
+        }
+        let depth = entries.iter().map(|(_, value)| 1 + value.depth()).max().unwrap_or(0);
+        let size = entries.iter().fold(8_u64, |sum, (name, value)| entry_size(sum, name, value));
+        Object { entries, places: None, depth, size }
+    }
+
     /// The value of a name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.place(name).map(|place| &self.entries[place].1)
@@ -168,6 +195,7 @@ impl Object {
     pub fn set(&mut self, name: impl Into<Arc<str>>, value: Value) {
         let name = name.into();
         self.depth = self.depth.max(1 + value.depth());
+        self.size = entry_size(self.size, &name, &value);
         match self.place(&name) {
             Some(place) => self.entries[place].1 = value,
             None => {
@@ -187,6 +215,11 @@ impl Object {
         self.entries.len()
     }
 
+    /// How much it is when it is written out, as [`Value::size`].
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -196,7 +229,7 @@ impl Object {
         if self.entries.len() <= SEARCHED {
             return self.entries.iter().position(|(known, _)| **known == *name);
         }
-        self.places.get(name).copied()
+        self.places.as_ref().and_then(|places| places.get(name)).copied()
     }
 
     fn index(&mut self) {
@@ -206,9 +239,14 @@ impl Object {
             count => count - 1,
         };
         for place in from..self.entries.len() {
-            self.places.insert(self.entries[place].0.clone(), place);
+            let name = self.entries[place].0.clone();
+            self.places.get_or_insert_default().insert(name, place);
         }
     }
+}
+
+fn entry_size(sum: u64, name: &str, value: &Value) -> u64 {
+    sum.saturating_add(8 + name.len() as u64).saturating_add(value.size())
 }
 
 impl FromIterator<(Arc<str>, Value)> for Object {

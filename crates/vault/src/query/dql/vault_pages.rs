@@ -1,24 +1,28 @@
 //! The pages of a real vault through a view: what the view does not show is in no row, no link and no count.
 //!
-//! Pages are read when a query asks for them, each once per query. Facts of a note depend on its bytes alone, so a
-//! store of them by path and stat can be put in front of [`Facts::read`] without changing anything here.
+//! Pages are made from the catalog, many at a time under one look at it. A note's text is read only where a query asks
+//! for lists, tasks or outgoing links and the note has any; then many are read at once.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value as Json;
 
-use super::date::Zone;
-use super::page::{Facts, frontmatter_tags};
+use super::facts::Facts;
+use super::fields::front_tags;
+use super::page::{Around, Maker};
 use super::pages::Pages;
 use super::value::Object;
-use crate::catalog::FileInfo;
+use crate::catalog::{Catalog, FileInfo, Leads, Visible, threads};
 use crate::error::{Error, Result};
 use crate::note::links::LinkStyle;
 use crate::path::{VaultFolder, VaultPath};
 use crate::view::{CatalogView, View};
 
+/// Below this many notes a second thread costs more than it brings.
+const ALONE: usize = 16;
 /// How deep groups of bookmarks may be nested.
 const DEEPEST_BOOKMARKS: u32 = 32;
 
@@ -32,7 +36,6 @@ pub struct VaultPages<'v> {
     starred: HashSet<String>,
     /// Where a link without a page around it starts: the vault's root.
     root: Option<VaultPath>,
-    pages: RefCell<HashMap<VaultPath, Option<Arc<Object>>>>,
     targets: RefCell<Targets>,
 }
 
@@ -50,7 +53,6 @@ impl<'v> VaultPages<'v> {
             view,
             starred,
             root: VaultPath::parse("query.md").ok(),
-            pages: RefCell::default(),
             targets: RefCell::default(),
         })
     }
@@ -61,19 +63,76 @@ impl<'v> VaultPages<'v> {
         })
     }
 
-    fn read(&self, path: &VaultPath, local: &Zone) -> Result<Option<Arc<Object>>> {
-        let known = self.catalog.ask(|catalog, visible| {
-            catalog.get(path, visible).filter(|info| info.is_note()).map(|info| info.stat)
+    /// What only the text of notes can tell, for those of which the query asks that; `None` for a note that is gone.
+    fn facts(&self, paths: &[VaultPath], maker: &Maker) -> Result<Vec<Option<Facts>>> {
+        let mut out: Vec<Option<Facts>> = Vec::with_capacity(paths.len());
+        out.resize_with(paths.len(), || Some(Facts::default()));
+        let needed: Vec<usize> = self.catalog.ask(|catalog, visible| {
+            let found = catalog.get_all(paths, visible).into_iter().enumerate();
+            let needs = |info: Option<&FileInfo>| info.is_some_and(|info| maker.needs_text(info));
+            found.filter(|(_, info)| needs(*info)).map(|(place, _)| place).collect()
         });
-        let Some(stat) = known else { return Ok(None) };
-        let bytes = match self.view.read(path) {
-            // Gone since the catalog looked: then it is no page any more.
-            Err(Error::Missing { .. }) => return Ok(None),
-            other => other?,
+        let read: Vec<OnceLock<Result<Option<Facts>>>> = needed.iter().map(|_| OnceLock::new()).collect();
+        let next = AtomicUsize::new(0);
+        let view = self.view;
+        let work = || {
+            while let Some((slot, place)) = {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                read.get(at).zip(needed.get(at))
+            } {
+                slot.set(read_facts(&view, &paths[*place])).ok();
+            }
         };
-        let facts = Facts::read(path, stat, &String::from_utf8_lossy(&bytes), local);
-        Ok(Some(Arc::new(facts.object(self, self.starred.contains(path.as_str()), local))))
+        if needed.len() < ALONE {
+            work();
+        } else {
+            std::thread::scope(|scope| {
+                (1..threads()).for_each(|_| drop(scope.spawn(work)));
+                work();
+            });
+        }
+        for (slot, place) in read.into_iter().zip(needed) {
+            out[place] = slot.into_inner().transpose()?.flatten();
+        }
+        Ok(out)
     }
+}
+
+/// Reads a note; nothing if it has gone since the catalog looked.
+fn read_facts(view: &View<'_>, path: &VaultPath) -> Result<Option<Facts>> {
+    match view.read(path) {
+        Err(Error::Missing { .. }) => Ok(None),
+        bytes => Ok(Some(Facts::read(&String::from_utf8_lossy(&bytes?)))),
+    }
+}
+
+/// The files around a page, within what may be seen.
+struct Seen<'c, 'v> {
+    catalog: &'c Catalog,
+    visible: Visible<'v>,
+    leads: Leads<'c, 'v>,
+    starred: &'v HashSet<String>,
+}
+
+impl Around for Seen<'_, '_> {
+    fn resolve(&mut self, target: &str, from: &VaultPath) -> Option<VaultPath> {
+        self.leads.resolve(LinkStyle::Wiki, target, from).cloned()
+    }
+
+    fn linking_to(&mut self, path: &VaultPath) -> Vec<VaultPath> {
+        linking_to(self.catalog, path, self.visible)
+    }
+
+    fn is_starred(&self, path: &VaultPath) -> bool {
+        self.starred.contains(path.as_str())
+    }
+}
+
+fn linking_to(catalog: &Catalog, path: &VaultPath, visible: Visible<'_>) -> Vec<VaultPath> {
+    let links = catalog.backlinks(path, visible);
+    let mut from: Vec<VaultPath> = links.into_iter().map(|link| link.from.clone()).collect();
+    from.dedup();
+    from
 }
 
 impl Pages for VaultPages<'_> {
@@ -94,14 +153,11 @@ impl Pages for VaultPages<'_> {
 
     fn tagged(&self, tag: &str) -> Vec<VaultPath> {
         let wanted = tag.trim_start_matches('#').to_lowercase();
-        let fits = |name: &str| {
-            let name = name.trim_start_matches('#').to_lowercase();
-            name.strip_prefix(&wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
+        let fits = |name: &str| is_below(name.trim_start_matches('#'), &wanted);
         let in_front = |info: &FileInfo| {
             let named = |key: &str| key.eq_ignore_ascii_case("tag") || key.eq_ignore_ascii_case("tags");
             info.properties.iter().any(|(key, _)| named(key))
-                && frontmatter_tags(&info.front()).iter().any(|tag| fits(tag))
+                && front_tags(&info.properties).iter().any(|tag| fits(tag))
         };
         self.notes(|info| info.tags.iter().any(|tag| fits(&tag.name)) || in_front(info))
     }
@@ -128,12 +184,7 @@ impl Pages for VaultPages<'_> {
     }
 
     fn linking_to(&self, path: &VaultPath) -> Vec<VaultPath> {
-        self.catalog.ask(|catalog, visible| {
-            let links = catalog.backlinks(path, visible);
-            let mut from: Vec<VaultPath> = links.into_iter().map(|link| link.from.clone()).collect();
-            from.dedup();
-            from
-        })
+        self.catalog.ask(|catalog, visible| linking_to(catalog, path, visible))
     }
 
     fn linking_nowhere(&self, target: &str) -> Vec<VaultPath> {
@@ -151,13 +202,27 @@ impl Pages for VaultPages<'_> {
         })
     }
 
-    fn page(&self, path: &VaultPath, local: &Zone) -> Result<Option<Arc<Object>>> {
-        if let Some(known) = self.pages.borrow().get(path) {
-            return Ok(known.clone());
-        }
-        let page = self.read(path, local)?;
-        self.pages.borrow_mut().insert(path.clone(), page.clone());
-        Ok(page)
+    fn pages(&self, paths: &[VaultPath], maker: &Maker) -> Result<Vec<Option<Arc<Object>>>> {
+        let wants = maker.wants();
+        let nothing = Facts::default();
+        let facts = match ["lists", "tasks", "outlinks"].iter().any(|part| wants.of_file(part)) {
+            true => self.facts(paths, maker)?,
+            false => Vec::new(),
+        };
+        Ok(self.catalog.ask(|catalog, visible| {
+            let leads = catalog.leads(visible);
+            let mut seen = Seen { catalog, visible, leads, starred: &self.starred };
+            let found = catalog.get_all(paths, visible).into_iter().enumerate();
+            let page = |(place, info): (usize, Option<&FileInfo>)| {
+                let info = info.filter(|info| info.is_note())?;
+                let facts = match facts.get(place) {
+                    Some(read) => read.as_ref()?,
+                    None => &nothing,
+                };
+                Some(Arc::new(maker.object(info, facts, &mut seen)))
+            };
+            found.map(page).collect()
+        }))
     }
 
     fn csv(&self, path: &str) -> Result<Option<String>> {
@@ -167,6 +232,16 @@ impl Pages for VaultPages<'_> {
             Err(Error::Forbidden { .. }) => Ok(None),
             other => other,
         }
+    }
+}
+
+/// Whether a tag is this one (in lower case) or one below it, in any case.
+fn is_below(tag: &str, wanted: &str) -> bool {
+    let ends = |rest: &str| rest.is_empty() || rest.starts_with('/');
+    match (tag.is_ascii(), tag.get(..wanted.len())) {
+        (true, Some(start)) => start.eq_ignore_ascii_case(wanted) && ends(&tag[wanted.len()..]),
+        (true, None) => false,
+        (false, _) => tag.to_lowercase().strip_prefix(wanted).is_some_and(ends),
     }
 }
 

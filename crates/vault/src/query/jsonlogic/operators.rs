@@ -11,7 +11,27 @@ use crate::query::dql::text::{unit_slice, units};
 const KNOWN: &str = "var missing missing_some if ?: == === != !== ! !! or and > >= < <= max min + - * / % map filter \
                      reduce all none some merge in cat substr log glob regexp";
 
+/// What copying a value costs, in steps.
+pub(super) fn weight(value: &Json) -> usize {
+    match value {
+        Json::String(text) => 1 + text.len() / 16,
+        Json::Array(items) => items.iter().fold(1, |sum, item| sum.saturating_add(weight(item))),
+        Json::Object(map) => map.values().fold(1, |sum, item| sum.saturating_add(weight(item))),
+        _ => 1,
+    }
+}
+
 pub(super) fn apply(at: &Logic, name: &str, values: &[Json], data: &Json) -> Result<Json, LogicError> {
+    // Before the work is done: what is made is never larger than what goes in and what was looked up.
+    at.charge(values.iter().map(weight).sum())?;
+    let found = compute(at, name, values, data)?;
+    if name == "var" {
+        at.charge(weight(&found))?;
+    }
+    Ok(found)
+}
+
+fn compute(at: &Logic, name: &str, values: &[Json], data: &Json) -> Result<Json, LogicError> {
     let value = |place: usize| values.get(place).unwrap_or(&Json::Null);
     let (a, b) = (value(0), value(1));
     let numbers = || values.iter().map(to_number);
@@ -45,7 +65,10 @@ pub(super) fn apply(at: &Logic, name: &str, values: &[Json], data: &Json) -> Res
             (Json::String(pattern), Json::String(text)) => Json::Bool(at.pattern(pattern)?.is_match(text)),
             _ => Json::Bool(false),
         },
-        _ => return Err(LogicError::UnknownOperator { name: name.to_owned(), known: KNOWN.to_owned() }),
+        _ => {
+            let (name, place) = (name.to_owned(), super::Place::default());
+            return Err(LogicError::UnknownOperator { name, known: KNOWN, place });
+        }
     })
 }
 

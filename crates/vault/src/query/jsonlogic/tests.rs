@@ -71,7 +71,49 @@ fn what_cannot_be_is_an_error() {
         Err(LogicError::Pattern { .. })
     ));
     let deep = (0..100).fold(json!(1), |inner, _| json!({"!": [inner]}));
-    assert!(matches!(evaluate(&deep, &json!({})), Err(LogicError::TooLarge)));
+    assert!(matches!(evaluate(&deep, &json!({})), Err(LogicError::TooDeep { .. })));
+}
+
+#[test]
+fn errors_point_at_their_place_in_the_rule() {
+    let shown = |rule: Json| evaluate(&rule, &json!({})).unwrap_err().to_string();
+    let unknown = shown(json!({"and": [true, {"fly": 1}]}));
+    assert!(unknown.contains("at and[1].fly\n{\"and\":[true,{\"fly\":1}]}\n              ^"), "{unknown}");
+    let pattern = shown(json!({"if": [{"regexp": ["(?=x)", "x"]}, 1]}));
+    assert!(pattern.contains("at if[0].regexp\n"), "{pattern}");
+    let deep = shown((0..100).fold(json!(1), |inner, _| json!({"!": inner})));
+    assert!(deep.contains("nested deeper than 64\nat !.!"), "{deep}");
+}
+
+#[test]
+fn hostile_rules_end_with_a_limit() {
+    let numbers: Vec<u32> = (0..60).collect();
+    let twice = |what: &str| json!({what: [{"var": "accumulator"}, {"var": "accumulator"}]});
+    for rule in [
+        json!({"reduce": [numbers, twice("cat"), "xxxxxxxxxxxxxxxx"]}),
+        json!({"reduce": [numbers, twice("merge"), ["x"]]}),
+        json!({"map": [vec![0; 2_000], {"map": [vec![0; 2_000], {"var": ""}]}]}),
+        json!({"map": [vec![json!("x".repeat(10_000)); 2_000], {"cat": [{"var": ""}, {"var": ""}]}]}),
+    ] {
+        let found = evaluate(&rule, &json!({}));
+        assert!(
+            matches!(found, Err(LogicError::TooLarge)),
+            "{:?}",
+            found.map(|found| found.to_string().len())
+        );
+    }
+    for pattern in [
+        "(a{1000}){1000}",
+        "((a{100}){100}){100}",
+        "(\\w{500}){500}",
+        &"(".repeat(5_000),
+        &"a?".repeat(40_000),
+    ] {
+        let found = evaluate(&json!({"regexp": [pattern, "a"]}), &json!({}));
+        assert!(!matches!(found, Err(LogicError::TooLarge)), "{}", &pattern[..10]);
+    }
+    let many: Vec<Json> = (0..500).map(|n| json!({"regexp": [format!("a{{{n}}}"), "a"]})).collect();
+    assert!(matches!(evaluate(&json!(many), &json!({})), Err(LogicError::TooLarge)), "patterns are dear");
 }
 
 #[test]
