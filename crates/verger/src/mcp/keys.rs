@@ -169,7 +169,7 @@ mod tests {
         // Answers once, and then never again.
         std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
-            stream.read(&mut [0; 4096]).unwrap();
+            assert_ne!(stream.read(&mut [0; 4096]).unwrap(), 0);
             let body = r#"{"keys":[{"kty":"RSA","kid":"a","n":"AQAB","e":"AQAB"}]}"#;
             write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
             let silent = listener.accept();
