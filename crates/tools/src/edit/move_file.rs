@@ -125,7 +125,7 @@ mod tests {
                 ~ c.canvas (50 -> 58 bytes)
                 -{"nodes":[{"id":"1","type":"file","file":"a.md"}]}
                 +{"nodes":[{"id":"1","type":"file","file":"Archive/z.md"}]}
-                ~ d.base (53 -> 53 bytes)
+                ~ d.base (52 -> 52 bytes)
                 -filters: 'file.hasLink("a") || up == link("a")' # a
                 +filters: 'file.hasLink("z") || up == link("z")' # a
             "#]],

@@ -215,11 +215,7 @@ mod tests {
             QueryBase,
             VAULT,
             json!({"path": "p.base", "format": "csv", "limit": 0}),
-            expect![[r#"
-                file.name,status,rank,file.backlinks
-                a.md,open,2,
-                b.md,done,1,a.md
-            "#]],
+            expect!["file.name,status,rank,file.backlinks\r\na.md,open,2,\r\nb.md,done,1,a.md\r\n"],
         );
     }
 
