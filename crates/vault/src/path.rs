@@ -209,6 +209,10 @@ fn is_absolute(text: &str) -> bool {
 
 /// Decodes what a careless layer below or above might decode, and looks again.
 fn climbs_when_decoded(segment: &str) -> bool {
+    // Nothing to decode and nothing to compose: every walk asks this of every name.
+    if segment.is_ascii() && !segment.contains('%') {
+        return climbs(segment);
+    }
     let mut text: Cow<'_, str> = Cow::Borrowed(segment);
     for _ in 0..4 {
         if climbs(&text) {

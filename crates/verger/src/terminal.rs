@@ -129,8 +129,10 @@ impl Terminal {
         (self.asks && !simple && !self.json).then(|| {
             let shown = AtomicUsize::new(usize::MAX);
             move |what: &str, done: usize, total: usize| {
+                /// Fewer files are done before anybody wonders.
+                const MANY: usize = 2_000;
                 let percent = done.saturating_mul(100) / total.max(1);
-                if shown.swap(percent, Ordering::Relaxed) == percent {
+                if total < MANY || shown.swap(percent, Ordering::Relaxed) == percent {
                     return;
                 }
                 let mut err = io::stderr().lock();

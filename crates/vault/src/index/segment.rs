@@ -464,7 +464,9 @@ mod tests {
             }
         }
         for doc in 0..segment.doc_count() {
-            (segment.doc(doc), segment.path(doc), segment.words(doc), segment.is_text(doc));
+            segment.path(doc);
+            assert_eq!(segment.doc(doc).words, segment.words(doc));
+            assert_eq!(segment.doc(doc).kind == Kind::Text, segment.is_text(doc));
         }
         for text in [&b"amber"[..], b"e", b"\n", b"zz"] {
             (segment.containing(text), segment.ending(text), segment.starting(text), segment.find_term(text))

@@ -406,3 +406,30 @@ fn edits_are_made_in_the_order_in_which_they_came() {
         rig.read("a.md").split_whitespace().map(|number| number.parse().unwrap()).collect();
     assert_eq!(numbers, (0..20).collect::<Vec<_>>());
 }
+
+#[test]
+fn what_was_indexed_is_saved_when_the_client_goes_and_when_the_server_is_told_to_end() {
+    let rig = Rig::empty();
+    rig.write("a.md", "zebra");
+    for (name, ending) in [("b.md", "end of input"), ("c.md", "SIGTERM")] {
+        let mut client = agent(&rig, &[]);
+        let search = json!({"query": "zebra", "how": "ranked"});
+        // Waits until the index is there.
+        assert_eq!(client.call("semantic_search", search)["isError"], false);
+        let saved = || std::fs::read(rig.data().join("index/segments")).unwrap();
+        let before = saved();
+        client.call("write_file", json!({"path": name, "content": "zebra again"}));
+        assert_eq!(saved(), before, "one note is not worth a file yet");
+        match ending {
+            "SIGTERM" => {
+                let process = client.child.id().to_string();
+                assert!(
+                    std::process::Command::new("kill").args(["-TERM", &process]).status().unwrap().success()
+                );
+                assert!(client.child.wait().unwrap().success());
+            }
+            _ => client.end(),
+        }
+        assert_ne!(saved(), before, "{ending}");
+    }
+}

@@ -7,8 +7,11 @@ use super::super::field::Field;
 use super::super::token::{line_tokens, tokens};
 use super::*;
 
+/// Words with what each weighs, and how many of them are in the text.
+type Weighed = (Vec<(Vec<u8>, u32)>, u32);
+
 /// The words of a note with what each weighs; those of its name first.
-fn weighed(path: &VaultPath, text: &str) -> (Vec<(Vec<u8>, u32)>, u32) {
+fn weighed(path: &VaultPath, text: &str) -> Weighed {
     let (mut out, mut words) = (Vec::new(), 0);
     line_tokens(path.stem().as_bytes(), &mut Vec::new(), |text, _, word, _| {
         if word {
@@ -32,7 +35,7 @@ fn by_reading(rig: &Rig, text: &str, ranked: &Ranked, visible: Visible<'_>) -> V
             }
         })
         .unwrap();
-    let notes: Vec<(VaultPath, (Vec<(Vec<u8>, u32)>, u32))> = notes
+    let notes: Vec<(VaultPath, Weighed)> = notes
         .into_iter()
         .map(|path| {
             let text = String::from_utf8(rig.files.read(&path).unwrap()).unwrap();
