@@ -198,9 +198,12 @@ mod tests {
             ),
             (
                 json!({"logic": {"nope": [1]}}),
-                expect![
-                    "refused: logic_invalid: there is no operator `nope`. There are: var missing missing_some if ?: == === != !== ! !! or and > >= < <= max min + - * / % map filter reduce all none some merge in cat substr log glob regexp. mend the rule; `var` names the fields of a note"
-                ],
+                expect![[r#"
+                    refused: logic_invalid: there is no operator `nope`
+                    at nope
+                    {"nope":[1]}
+                     ^
+                    There are: var missing missing_some if ?: == === != !== ! !! or and > >= < <= max min + - * / % map filter reduce all none some merge in cat substr log glob regexp. mend the rule; `var` names the fields of a note"#]],
             ),
             (
                 json!({}),

@@ -120,7 +120,10 @@ fn mutilate(random: &mut Random, seeds: &[String], tokens: &[&str]) -> String {
         let (start, end) = (a.min(b), a.max(b));
         match random.below(6) {
             0 => text.replace_range(start..end, ""),
-            1 => text.insert_str(end, &text[start..end].to_owned()),
+            1 => {
+                let copy = text[start..end].to_owned();
+                text.insert_str(end, &copy);
+            }
             2 | 3 => text.insert_str(start, random.pick(tokens)),
             4 => {
                 let other = &seeds[random.below(seeds.len())];

@@ -13,7 +13,7 @@ const LONG: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_table_is_aligned_and_cut_to_the_columns() {
-    let rig = Rig::empty();
+    let rig = empty_vault();
     rig.write(
         "a.md",
         "---\nrank: 10\nwhy: because of many words that do not fit into a narrow terminal\n---\n",

@@ -163,7 +163,7 @@ impl std::ops::Deref for List {
 pub struct Object {
     entries: Vec<(Arc<str>, Value)>,
     /// Kept for larger objects only; small ones are searched.
-    places: Option<Box<HashMap<Arc<str>, usize>>>,
+    places: Option<HashMap<Arc<str>, usize>>,
     depth: u32,
     size: u64,
 }
