@@ -406,6 +406,25 @@ mod tests {
         );
     }
 
+    /// By hand, with a model and reference vectors: `fixtures/embed/reference_vectors.py` says how.
+    #[test]
+    fn a_real_model_gives_the_vectors_of_its_makers() {
+        let (Ok(folder), Ok(file)) = (std::env::var("VERGER_MODEL_FOLDER"), std::env::var("VERGER_VECTORS"))
+        else {
+            println!("skipped: VERGER_MODEL_FOLDER and VERGER_VECTORS are not set");
+            return;
+        };
+        let reference: Vec<(String, Vec<f32>)> =
+            serde_json::from_str(&crate::place::read_named(file.as_ref()).unwrap()).unwrap();
+        let model = open(&Choice::Folder(folder.into()), &Settings::default(), Effort::All).unwrap();
+        for (text, expected) in reference {
+            let vector = model.embed(&[&text]).unwrap().remove(0);
+            let cosine: f32 = vector.iter().zip(&expected).map(|(a, b)| a * b).sum();
+            println!("{cosine:.6} {:.40}", text);
+            assert!(cosine > 0.999, "{text}");
+        }
+    }
+
     #[test]
     fn the_usual_key_goes_to_the_usual_service_only() {
         let key_env = |toml: &str| match Config::parse(toml).unwrap().embedding.choice().unwrap() {

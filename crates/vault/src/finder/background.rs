@@ -16,7 +16,7 @@ use crate::meaning::{EmbedError, Meaning, Step};
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 /// How often the work of another process is looked at.
-const WATCHING: Duration = Duration::from_secs(10);
+const WATCHING: Duration = Duration::from_secs(60);
 
 /// Wakes the thread, and ends it.
 #[derive(Debug, Default)]

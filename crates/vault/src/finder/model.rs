@@ -67,7 +67,12 @@ impl Finder {
         if !(slow && self.staying.load(Ordering::SeqCst)) {
             self.catch_up_once(&meaning)?;
         }
-        if slow && !self.staying.load(Ordering::SeqCst) && meaning.missing() <= FEW {
+        let few = (1..=FEW).contains(&meaning.missing());
+        if slow
+            && few
+            && !self.staying.load(Ordering::SeqCst)
+            && let Some(_working) = meaning.try_to_work()?
+        {
             while let Step::Embedded(_) = meaning.embed_next() {}
             meaning.save_rest()?;
         }

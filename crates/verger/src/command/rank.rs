@@ -86,7 +86,9 @@ fn tell_the_rest(door: &Door<'_>, data: &Value, shown: usize) {
         door.terminal.note(&format!("{shown} of {total} notes shown; see more with -m"));
     }
     if let Some(caution) = data.get("caution").and_then(Value::as_str) {
-        door.terminal.note(&format!("note: {caution}"));
+        let waits = data.get("embedded").is_some_and(|part| !part.is_null());
+        let more = if waits { "; `verger embed` embeds the rest now" } else { "" };
+        door.terminal.note(&format!("note: {caution}{more}"));
     }
     if shown == 0 {
         door.terminal.note("no note holds these words; try --meaning, or -x for an exact text");
