@@ -436,6 +436,8 @@ pub enum Dev {
     },
     /// Become another program that ends with its parent.
     BecomeServer {
+        /// The parent's process id.
+        parent: u32,
         /// The program and its arguments.
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
         command: Vec<std::ffi::OsString>,

@@ -166,7 +166,7 @@ fn command(what: &Start) -> Command {
     let mut command = match &what.through {
         Some(ourselves) => {
             let mut command = Command::new(ourselves);
-            command.args(BECOME).arg("--").arg(&what.command);
+            command.args(BECOME).arg(std::process::id().to_string()).arg("--").arg(&what.command);
             command
         }
         None => Command::new(&what.command),
@@ -191,22 +191,24 @@ pub fn depth() -> u32 {
     std::env::var(DEPTH_VARIABLE).ok().and_then(|depth| depth.parse().ok()).unwrap_or(0)
 }
 
-/// Becomes a server: from now on the kernel ends this process when its parent ends. Returns only if that failed.
+/// Becomes a server: from now on the kernel ends this process when its parent ends. Returns only if that failed, or
+/// if `parent` is not the parent any more: then nobody would end us.
 #[expect(clippy::disallowed_methods, reason = "the one place where programs are started")]
-pub fn become_server(command: &OsString, args: &[OsString]) -> io::Error {
+pub fn become_server(parent: u32, command: &OsString, args: &[OsString]) -> io::Error {
     #[cfg(target_os = "linux")]
     {
-        let parent = rustix::process::getppid();
         if let Err(error) =
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
         {
             return error.into();
         }
-        // The parent may have ended before the kernel knew; then nobody would end us.
-        if rustix::process::getppid() != parent {
+        let now = rustix::process::getppid().and_then(|now| u32::try_from(now.as_raw_nonzero().get()).ok());
+        if now != Some(parent) {
             return io::Error::other("the parent is gone");
         }
     }
+    #[cfg(not(target_os = "linux"))]
+    let _ = parent;
     use std::os::unix::process::CommandExt;
     std::process::Command::new(command).args(args).exec()
 }

@@ -63,10 +63,11 @@ pub fn listed(server: &str, tools: &[&Tool]) -> Output {
     let line = |tool: &&Tool| {
         let first = tool.description.as_deref().unwrap_or("").lines().next().unwrap_or("");
         let short: String = first.chars().take(200).collect();
-        format!("{}: {short}\n", tool.name)
+        if short.is_empty() { format!("{}\n", tool.name) } else { format!("{}: {short}\n", tool.name) }
     };
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).take(1_000).collect();
-    let text = format!("{} tools\n{}", tools.len(), tools.iter().map(line).collect::<String>());
+    let count = if tools.len() == 1 { "1 tool".to_owned() } else { format!("{} tools", tools.len()) };
+    let text = format!("{count}\n{}", tools.iter().map(line).collect::<String>());
     from(server, "tools", bounded(text.trim_end(), 40_000), json!({ "server": server, "tools": names }))
 }
 

@@ -230,7 +230,7 @@ fn a_person_logs_in_with_their_browser_once() {
         assert!(shown.contains("close this page"), "{shown}");
     }
     assert!(login.wait().unwrap().success());
-    assert_eq!(rig.ok(&["mcp", "tools", "o"]), "1 tools\nstamp: \n");
+    assert_eq!(rig.ok(&["mcp", "tools", "o"]), "1 tool\nstamp\n");
     assert_eq!(rig.ok(&["mcp", "logout", "o"]), "forgot the login at o\n");
     assert_eq!(rig.run(&["mcp", "tools", "o"]).code, 1);
 }

@@ -113,7 +113,7 @@ async fn only_allowed_tools_of_servers_that_are_on_are_seen_and_called() {
     ];
     let abroad = Abroad::new(&servers, None);
     let listed = abroad.call("read_mcp_tool", json!({"server": "s"})).await;
-    assert_eq!(text(&listed), "1 tools\nother: another tool");
+    assert_eq!(text(&listed), "1 tool\nother: another tool");
     assert_eq!(reason(&abroad.call("use_mcp_tool", echo()).await), "mcp_tool_forbidden");
     let empty = abroad.call("read_mcp_tool", json!({"server": "none"})).await;
     assert_eq!(text(&empty), "0 tools");
