@@ -2,7 +2,7 @@
 //!
 //! Only `get_daily_note` can plan a change, and only when it is asked to create the note.
 
-mod get_daily_note;
+pub(crate) mod get_daily_note;
 mod get_frontmatter;
 pub(crate) mod get_linked_notes;
 mod get_vault_stats;
@@ -11,7 +11,7 @@ pub(crate) mod query_vault;
 mod search_by_tag;
 mod semantic_search;
 mod similar_notes;
-mod vault_health_check;
+pub(crate) mod vault_health_check;
 
 pub use get_daily_note::GetDailyNote;
 pub use get_frontmatter::GetFrontmatter;

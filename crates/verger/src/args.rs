@@ -1,9 +1,10 @@
 //! The command line: what can be typed, each with its help. No logic.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::failure::Failure;
 use crate::mcp::Surface;
 
 /// Verger looks after a Markdown vault: it reads, finds, changes and takes back, and asks before it writes.
@@ -43,9 +44,23 @@ pub struct Global {
     /// Linear text: no colour, no box lines, numbered choices.
     #[arg(long, global = true)]
     pub plain: bool,
-    /// The vault's folder (else the one you are in, else `vault` in config.toml).
+    /// The vault's folder (else the one you are in, else `vault` in config.toml). `verger mcp` takes it several times.
     #[arg(long, global = true, value_name = "PATH", env = "VERGER_VAULT", value_hint = clap::ValueHint::DirPath)]
-    pub vault: Option<PathBuf>,
+    pub vault: Vec<PathBuf>,
+}
+
+impl Global {
+    /// The vault of a command that works on one.
+    pub fn one_vault(&self) -> Result<Option<&Path>, Failure> {
+        match self.vault.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(one)),
+            _ => Err(Failure::usage(
+                "this command works on one vault",
+                "give --vault once; `verger mcp` takes several",
+            )),
+        }
+    }
 }
 
 /// Options of commands that change the vault.
@@ -342,6 +357,9 @@ pub struct McpOptions {
     /// Ask the client's user about every change; without a client that can ask, only standing grants hold.
     #[arg(long)]
     pub ask: bool,
+    /// List every tool at once, for clients that do not look again when more tools were found.
+    #[arg(long)]
+    pub all_tools: bool,
 }
 
 /// What can be done with checkpoints.

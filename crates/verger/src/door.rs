@@ -38,7 +38,7 @@ impl<'t> Door<'t> {
     /// Opens the vault that the options and the configuration name.
     pub fn open(global: &Global, terminal: &'t Terminal) -> Result<Door<'t>, Failure> {
         let config = Config::load(&place::config_folder()?)?;
-        let place = place::find(global.vault.as_deref(), &config)?;
+        let place = place::find(global.one_vault()?, &config)?;
         let road = build_road(&place)?;
         let ended = road.vault().recovered();
         if !ended.is_empty() {
@@ -131,7 +131,7 @@ impl<'t> Door<'t> {
             return Ok(());
         }
         match outcome {
-            Outcome::Shown { summary, changes } => {
+            Outcome::Shown { summary, changes, .. } => {
                 self.terminal.note(&format!("would: {}", paper::one_line(summary)));
                 self.terminal.data(&paper::changes(&self.terminal.out, changes));
             }

@@ -42,7 +42,7 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
     use command::{audit, check, find, help, history, init, query, rank, read, tool, undo, write};
     let open = || Door::open(&cli.global, terminal);
     match cli.command {
-        Command::Init { path } => init::init(terminal, path.as_deref().or(cli.global.vault.as_deref())),
+        Command::Init { path } => init::init(terminal, path.as_deref().or(cli.global.one_vault()?)),
         Command::Doctor => doctor::doctor(&cli.global, terminal),
         Command::Read { note } => read::read(&open()?, &note),
         Command::Ls { folder, recursive } => read::list(&open()?, folder.as_deref(), recursive),

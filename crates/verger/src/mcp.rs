@@ -4,30 +4,42 @@
 //! every call walks the road. Deliberately not here: what the tools do, and HTTP.
 
 mod answer;
+mod app;
 mod asker;
+mod complete;
+mod desktop;
+mod dry;
 mod frame;
+mod news;
+mod progress;
+mod prompts;
 mod resource;
+mod rest;
 mod server;
 mod stdio;
 mod surface;
 mod turn;
+mod vaults;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{Rights, World};
+use pipeline::{Rights, Road, World};
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
+use tools::obsidian::app::App;
 
 use crate::args::{Global, McpOptions};
 use crate::config::Config;
 use crate::door;
 use crate::failure::{Exit, Failure};
-use crate::place;
+use crate::place::{self, Place};
 use crate::terminal::Terminal;
 use crate::world::RealWorld;
 use server::{Approval, Connection, Server};
 use stdio::Stdio;
+use vaults::Vaults;
 
 pub use surface::Surface;
 
@@ -37,7 +49,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// Serves one client until it closes stdin.
 pub fn serve(global: &Global, options: &McpOptions, terminal: &Terminal) -> Result<(), Failure> {
     let connection = open(global, options, terminal)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().map_err(|error| {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
         Failure::new(
             Exit::Failed,
             "internal",
@@ -55,15 +67,39 @@ pub fn serve(global: &Global, options: &McpOptions, terminal: &Terminal) -> Resu
 fn open(global: &Global, options: &McpOptions, terminal: &Terminal) -> Result<Connection, Failure> {
     let mut config = Config::load(&place::config_folder()?)?;
     config.limits.read_only |= options.read_only;
-    let place = place::find(global.vault.as_deref(), &config)?;
-    let registry = surface::registry(options.surface);
-    registry.register(Arc::new(resource::ReadResource::default()))?;
-    let road = door::build_road_with(&place, registry)?;
-    for (id, _) in road.vault().recovered() {
-        terminal.note(&format!("note: an interrupted change was put in order at start ({id})"));
+    let places: Vec<Place> = match global.vault.as_slice() {
+        [] => vec![place::find(None, &config)?],
+        named => named.iter().map(|vault| place::find(Some(vault), &config)).collect::<Result<_, _>>()?,
+    };
+    let variable = |name: &str| std::env::var(name).ok();
+    let mut roads: Vec<(&Path, Arc<Road>)> = Vec::new();
+    let mut beside = App::default();
+    for place in &places {
+        let name = place.root.file_name().map(|name| name.to_string_lossy().into_owned());
+        // The app has one vault open; it is taken for the first.
+        let app = match roads.is_empty() {
+            true => app::from_environment(&variable, name)?,
+            false => App { vault: name, ..App::default() },
+        };
+        if roads.iter().any(|(root, _)| *root == place.root) {
+            let message = format!("{} is named twice", place.root.display());
+            return Err(Failure::usage(message, "give each vault once"));
+        }
+        roads.push((&place.root, open_road(place, options, &app, terminal)?));
+        if roads.len() == 1 {
+            beside = app;
+        }
     }
+    let vaults = Vaults::new(roads);
+    let Some(road) = vaults.all().next().map(|served| Arc::clone(&served.road)) else {
+        return Err(Failure::usage("no vault is named", "give --vault PATH"));
+    };
     Ok(Connection {
-        road: Arc::new(road),
+        road,
+        vaults: Arc::new(vaults),
+        app: beside,
+        news: Arc::default(),
+        all_tools: options.all_tools,
         id: format!("mcp-{}", RealWorld.id()?),
         rights: if config.limits.read_only { Rights::read_only() } else { Rights::all() },
         limits: config.limits,
@@ -72,6 +108,22 @@ fn open(global: &Global, options: &McpOptions, terminal: &Terminal) -> Result<Co
         approval: if options.ask { Approval::Ask } else { Approval::Allow },
         dry_run: options.dry_run,
     })
+}
+
+/// The road of one vault.
+fn open_road(
+    place: &Place,
+    options: &McpOptions,
+    app: &App,
+    terminal: &Terminal,
+) -> Result<Arc<Road>, Failure> {
+    let registry = surface::registry(options.surface, app);
+    registry.register(Arc::new(resource::ReadResource::default()))?;
+    let road = door::build_road_with(place, registry)?;
+    for (id, _) in road.vault().recovered() {
+        terminal.note(&format!("note: an interrupted change was put in order at start ({id})"));
+    }
+    Ok(Arc::new(road))
 }
 
 async fn talk(server: Server) -> Result<(), Failure> {

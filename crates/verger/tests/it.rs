@@ -20,10 +20,22 @@ mod check;
 mod errors;
 #[path = "it/mcp.rs"]
 mod mcp;
+#[path = "it/mcp_app.rs"]
+mod mcp_app;
+#[path = "it/mcp_beyond.rs"]
+mod mcp_beyond;
+#[path = "it/mcp_contract.rs"]
+mod mcp_contract;
+#[path = "it/mcp_news.rs"]
+mod mcp_news;
+#[path = "it/mcp_reasons.rs"]
+mod mcp_reasons;
 #[path = "it/paths.rs"]
 mod paths;
 #[path = "it/reading.rs"]
 mod reading;
+#[path = "it/rest_api.rs"]
+mod rest_api;
 #[path = "it/rig.rs"]
 mod rig;
 #[path = "it/setup.rs"]

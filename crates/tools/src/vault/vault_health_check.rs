@@ -25,19 +25,19 @@ pub struct VaultHealthCheck;
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Only findings of this kind.
-    kind: Option<Kind>,
+    pub(crate) kind: Option<Kind>,
     /// Findings to list at most, up to 500.
     #[serde(default = "fifty")]
-    limit: usize,
+    pub(crate) limit: usize,
     /// How many to pass over: `next` of the page before.
     #[serde(default)]
-    offset: usize,
+    pub(crate) offset: usize,
 }
 
 /// A kind of finding, as a caller names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+pub(crate) enum Kind {
     InvalidFrontMatter,
     Unreadable,
     BrokenLink,
