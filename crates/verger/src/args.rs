@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand};
 
 use crate::failure::Failure;
+use crate::install::Client;
 use crate::mcp::Surface;
 
 /// Verger looks after a Markdown vault: it reads, finds, changes and takes back, and asks before it writes.
@@ -321,7 +322,15 @@ pub enum Command {
     #[command(
         after_help = "A client starts it itself, e.g. with this in its settings:\n  {\"mcpServers\": {\"vault\": {\"command\": \"verger\", \"args\": [\"mcp\", \"--vault\", \"/path/to/vault\"]}}}"
     )]
-    Mcp(McpOptions),
+    #[command(args_conflicts_with_subcommands = true)]
+    Mcp {
+        /// Instead of serving.
+        #[command(subcommand)]
+        what: Option<McpWhat>,
+        /// How to serve.
+        #[command(flatten)]
+        options: McpOptions,
+    },
     /// Print a page of the documentation.
     Docs {
         /// Which page.
@@ -340,6 +349,44 @@ pub enum Command {
         /// The command or topic.
         topic: Option<String>,
     },
+}
+
+/// What can be done about AI clients besides serving them.
+#[derive(Debug, Clone, Subcommand)]
+pub enum McpWhat {
+    /// Enter Verger in the settings of an AI client; everything else in them stays as it is.
+    #[command(
+        after_help = "Examples:\n  verger mcp install claude-desktop --vault ~/Notes\n  verger mcp install zed --read-only --print\n  verger mcp install codex --remove"
+    )]
+    Install(Install),
+}
+
+/// Which client, and what it may do.
+#[derive(Debug, Clone, Args)]
+pub struct Install {
+    /// The client.
+    pub client: Client,
+    /// The name of the entry.
+    #[arg(long, default_value = "verger")]
+    pub name: String,
+    /// Show the entry and change nothing.
+    #[arg(long)]
+    pub print: bool,
+    /// Take the entry out.
+    #[arg(long, conflicts_with = "print")]
+    pub remove: bool,
+    /// The client's settings file, where it is not in its usual place.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+    /// The client can change nothing.
+    #[arg(long)]
+    pub read_only: bool,
+    /// The client's user is asked about every change.
+    #[arg(long)]
+    pub ask: bool,
+    /// The client sees every tool at once.
+    #[arg(long)]
+    pub all_tools: bool,
 }
 
 /// How the vault is served to an AI client.

@@ -9,6 +9,7 @@ mod config;
 mod doctor;
 mod door;
 mod failure;
+mod install;
 mod mcp;
 mod paper;
 mod place;
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use args::{Cli, Command};
+use args::{Cli, Command, McpWhat};
 use door::Door;
 use failure::Failure;
 use terminal::Terminal;
@@ -79,7 +80,10 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Check { read_data, repair } => check::check(&open()?, read_data, repair),
         Command::Tool { name, input, writing } => tool::tool(&open()?, &name, &input, writing),
         Command::Tools => tool::list(terminal),
-        Command::Mcp(options) => mcp::serve(&cli.global, &options, terminal),
+        Command::Mcp { what: None, options } => mcp::serve(&cli.global, &options, terminal),
+        Command::Mcp { what: Some(McpWhat::Install(wanted)), .. } => {
+            install::install(&cli.global, &wanted, terminal)
+        }
         Command::Docs { page } => tool::docs(terminal, page),
         Command::Completions { shell } => help::completions(terminal, shell),
         Command::Man => help::man(terminal),

@@ -18,6 +18,8 @@ mod asking;
 mod check;
 #[path = "it/errors.rs"]
 mod errors;
+#[path = "it/install.rs"]
+mod install;
 #[path = "it/mcp.rs"]
 mod mcp;
 #[path = "it/mcp_app.rs"]

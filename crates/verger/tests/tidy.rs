@@ -106,7 +106,7 @@ fn there_is_exactly_one_clippy_toml() {
 }
 
 /// Who may pass the fences of `clippy.toml`, and why. The list is closed: a new line here needs a reason in the commit.
-const THROUGH_THE_FENCE: [(&str, &str); 12] = [
+const THROUGH_THE_FENCE: [(&str, &str); 13] = [
     ("crates/vault/src/store.rs", "the store's own folder"),
     ("crates/vault/src/store/gc.rs", "the store's own files"),
     ("crates/vault/src/store/index.rs", "the text index's own folder"),
@@ -117,6 +117,7 @@ const THROUGH_THE_FENCE: [(&str, &str); 12] = [
     ("crates/pipeline/src/testing.rs", "fixtures of tests"),
     ("crates/verger/src/config.rs", "config.toml"),
     ("crates/verger/src/doctor.rs", "looks at the machine"),
+    ("crates/verger/src/install/files.rs", "the settings files of AI clients"),
     ("crates/verger/src/place.rs", "finds the vault and the data folder"),
     ("crates/verger/src/world.rs", "the clock"),
 ];

@@ -16,6 +16,8 @@ const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/obsidia
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/specs/obsidian-tools.json");
 /// A third of what the original lists by default (49,135 bytes).
 const MOST_BYTES: usize = 49_135 / 3;
+/// What is written in docs/guide/mcp.md, rounded up.
+const MOST_TOKENS: usize = 3_900;
 
 /// What a schema says, one line for each field at its place (`target.path`), whatever the form: kinds of an object are one
 /// object with the fields of all, of which those are required that every kind requires.
@@ -179,6 +181,9 @@ fn the_default_listing_costs_a_third_of_the_originals() {
     let sizes: Vec<String> =
         tools.iter().map(|tool| format!("{} {}", tool["name"], tool.to_string().len())).collect();
     println!("tools/list: {} bytes, {} tools\n{}", line.len(), tools.len(), sizes.join("\n"));
+    let tokens = tiktoken_rs::o200k_base().unwrap().encode_ordinary(&line).len();
+    println!("{tokens} tokens (o200k)");
+    assert!(tokens <= MOST_TOKENS, "{tokens} tokens, at most {MOST_TOKENS}");
     assert!(line.len() <= MOST_BYTES, "{} bytes, at most {MOST_BYTES}: {sizes:#?}", line.len());
     assert!(tools.iter().all(|tool| tool["outputSchema"]["type"] == "object"));
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
