@@ -60,6 +60,10 @@ impl Stop {
         Stop(Arc::new(called_off))
     }
 
+    fn asked(&self) -> &vault::view::CalledOff {
+        &*self.0
+    }
+
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         if (self.0)() {
             return Err(Refusal::new("cancelled", "it was called off; nothing was changed", "call again"));
@@ -250,9 +254,10 @@ impl Road {
             task.repetition.check(&call.tool, &call.input)?;
             // 2. validate, 4. plan: through a view that hides what may not be read.
             let view = self.view(task, &scope, &call.stop);
-            let plan = tool.plan(call.input.clone(), &view)?.await?;
+            let plan = tool.plan(call.input.clone(), &view)?.await;
             drop(view);
             call.stop.check()?;
+            let plan = plan?;
             if !tool.spec().effect.allows(&plan) {
                 return Err(broken_promise(&*tool));
             }
@@ -511,7 +516,7 @@ impl Road {
     }
 
     fn view<'v>(&'v self, task: &'v Task, scope: &'v Scope, stop: &'v Stop) -> View<'v> {
-        let vault = self.vault.view(scope);
+        let vault = self.vault.view(scope).unless(stop.asked());
         View::new(vault, self.world.now(), &self.registry, &task.rights, &task.results, stop)
     }
 

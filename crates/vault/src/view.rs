@@ -26,7 +26,11 @@ pub struct View<'v> {
     vault: &'v Vault,
     scope: &'v Scope,
     drafts: Option<&'v Drafts>,
+    stop: Option<&'v CalledOff>,
 }
+
+/// Whether whoever asked has called it off.
+pub type CalledOff = dyn Fn() -> bool + Send + Sync;
 
 /// Texts that a plan has come to so far. A view over them shows each file as it will be, so that several edits of one
 /// note can be planned one after the other and committed as one.
@@ -66,7 +70,13 @@ pub struct CheckpointInfo {
 
 impl<'v> View<'v> {
     pub(crate) fn new(vault: &'v Vault, scope: &'v Scope) -> View<'v> {
-        View { vault, scope, drafts: None }
+        View { vault, scope, drafts: None, stop: None }
+    }
+
+    /// The same until it is called off: from then on no file is read any more, so whatever goes through many ends soon.
+    #[must_use]
+    pub fn unless(self, stop: &'v CalledOff) -> View<'v> {
+        View { stop: Some(stop), ..self }
     }
 
     /// The same with these texts in place of what is on disk. The scope stays what it was.
@@ -85,6 +95,9 @@ impl<'v> View<'v> {
         self.scope.check_read(path).map_err(|error| self.with_suggestions(error))?;
         if let Some(text) = self.drafts.and_then(|drafts| drafts.get(path)) {
             return Ok(text.into_bytes());
+        }
+        if self.stop.is_some_and(|stop| stop()) {
+            return Err(Error::io(format!("reading {path}"), std::io::ErrorKind::Interrupted));
         }
         self.vault
             .disk()

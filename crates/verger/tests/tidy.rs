@@ -22,7 +22,7 @@ fn files(ending: &str) -> Vec<String> {
                 if name != "target" && !name.starts_with('.') {
                     waiting.push(path);
                 }
-            } else if name.ends_with(ending) {
+            } else if name.ends_with(ending) && name != ".git" {
                 found.push(path.strip_prefix(&root).unwrap().to_string_lossy().into_owned());
             }
         }

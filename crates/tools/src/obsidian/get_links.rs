@@ -206,7 +206,7 @@ mod tests {
             vault,
             json!({"path": "a.md", "direction": "up"}),
             expect![
-                "refused: input_invalid: the input does not fit: unknown variant `up`, expected one of `both`, `forward`, `backlinks`. the fields are path, direction, limit, offset"
+                "refused: input_invalid: the input does not fit: unknown variant `up`, expected one of `both`, `forward`, `backlinks`. the fields are path, direction, limit, offset, depth"
             ],
         );
     }

@@ -1,10 +1,11 @@
 //! What holds for the whole surface: the names and fields of the original, and nothing of what may not be read.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use pipeline::approve::Beforehand;
+use pipeline::approve::{Beforehand, Deciding};
 use pipeline::testing::{Rig, show};
-use pipeline::{Effect, Rights};
+use pipeline::{Asker, Call, Decision, Effect, Lifetime, Question, Rights, Stop};
 use serde_json::{Value, json};
 
 use super::output;
@@ -61,6 +62,42 @@ fn every_tool_is_described_in_few_words_and_says_what_it_answers() {
         assert!((20..400).contains(&tool.description.len()), "{}", tool.spec.name);
         assert_eq!(output::schema(&tool.spec.name).unwrap()["type"], "object", "{}", tool.spec.name);
     }
+}
+
+#[test]
+fn a_call_that_was_called_off_ends_early_and_changes_nothing() {
+    let rig = Rig::new("a.md: needle", obsidian());
+    let before = rig.files();
+    let target = json!({"type": "path", "path": "a.md"});
+    for (tool, input) in [
+        ("obsidian_search_notes", json!({"mode": "text", "query": "needle"})),
+        ("obsidian_append_to_note", json!({"target": target, "content": "x"})),
+        ("obsidian_delete_note", json!({"target": target})),
+    ] {
+        let outcome = rig.run(Call::new(tool, input).unless(Stop::when(|| true)), &Beforehand);
+        assert_eq!(outcome.refusal().map(|refusal| &*refusal.reason), Some("cancelled"), "{tool}");
+        assert_eq!(rig.files(), before, "{tool}");
+    }
+    // Called off while somebody was asked: the yes comes too late.
+    struct Late(AtomicBool);
+    impl Asker for Late {
+        fn ask<'a>(&'a self, _: &'a Question<'a>) -> Deciding<'a> {
+            self.0.store(true, Ordering::Relaxed);
+            Box::pin(async { Decision::Yes(Lifetime::Once) })
+        }
+        fn name(&self) -> &str {
+            "late"
+        }
+        fn is_person(&self) -> bool {
+            true
+        }
+    }
+    let asker = std::sync::Arc::new(Late(AtomicBool::new(false)));
+    let seen = std::sync::Arc::clone(&asker);
+    let stop = Stop::when(move || seen.0.load(Ordering::Relaxed));
+    let call = Call::new("obsidian_append_to_note", json!({"target": target, "content": "x"})).unless(stop);
+    assert_eq!(rig.run(call, &*asker).refusal().map(|refusal| &*refusal.reason), Some("cancelled"));
+    assert_eq!(rig.files(), before);
 }
 
 const SEEN: &str = "a.md: ---\ntags: [open]\n---\n[[b]] needle #open\n--- b.md: [[a]] needle";

@@ -11,10 +11,11 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 use tools::obsidian::app::{App, AppLink, Commands};
 use vault::VaultPath;
-use vault::policy::{Limits, Scope};
+use vault::policy::Limits;
 
 use super::desktop::Desktop;
 use super::rest::{Rest, Verify};
+use super::vaults::scope;
 use crate::config::flag;
 use crate::failure::{Exit, Failure};
 
@@ -75,8 +76,7 @@ pub async fn name_active(app: &App, road: &Road, limits: &Limits, arguments: &mu
     let (true, Some(link)) = (is_active, &app.link) else { return };
     let Ok(Some(path)) = link.active().await else { return };
     let Ok(path) = VaultPath::parse(&path) else { return };
-    let Ok(rules) = road.vault().rules() else { return };
-    let scope = Scope::new(limits.clone(), rules);
+    let Ok(scope) = scope(road, limits) else { return };
     if matches!(road.vault().view(&scope).look(&path), Ok(Some(_))) {
         arguments.insert("target".to_owned(), json!({"type": "path", "path": Value::from(path.as_str())}));
     }

@@ -3,19 +3,25 @@
 
 use jiff::ToSpan;
 use jiff::civil::Date;
+use pipeline::Road;
 use rmcp::model::{CompleteRequestParams, CompletionInfo, ErrorData, Reference};
 use vault::View;
 use vault::periodic::Period;
+use vault::policy::Limits;
 
 use super::prompts::{self, Kind};
 use super::resource;
+use super::vaults::scope;
 
 /// The values that fit what was typed so far, the best first.
 pub fn complete(
     request: &CompleteRequestParams,
-    view: &View<'_>,
+    road: &Road,
+    limits: &Limits,
     today: Date,
 ) -> Result<CompletionInfo, ErrorData> {
+    let scope = scope(road, limits).map_err(failed)?;
+    let view = &road.vault().view(&scope);
     let kind = match &request.r#ref {
         Reference::Prompt(prompt) => prompts::kind(&prompt.name, &request.argument.name)?,
         Reference::Resource(template) if resource::is_note_template(&template.uri) => Kind::Note,

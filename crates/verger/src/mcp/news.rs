@@ -21,6 +21,10 @@ use vault::VaultPath;
 use vault::policy::{Limits, Scope};
 use vault::watch::Report;
 
+use super::resource;
+use super::server::complain;
+use super::vaults::{Vaults, scope};
+
 /// How long news are collected.
 const COLLECTED: Duration = Duration::from_millis(200);
 /// Addresses that one client may subscribe to.
@@ -111,7 +115,7 @@ struct Waiting {
 }
 
 /// One vault's part of the news: what changed, as its clients may know it.
-pub struct Desk {
+struct Desk {
     news: Arc<News>,
     road: Weak<Road>,
     limits: Limits,
@@ -168,9 +172,30 @@ impl News {
     }
 }
 
+/// Watches every vault from now on, each in a thread of its own: a large one takes its time.
+pub fn watch(vaults: &Arc<Vaults>, news: &Arc<News>, limits: &Limits) {
+    for (index, _) in vaults.all().enumerate() {
+        let (vaults, news, limits) = (Arc::clone(vaults), Arc::clone(news), limits.clone());
+        tokio::task::spawn_blocking(move || {
+            let Some(road) = vaults.all().nth(index).map(|served| Arc::clone(&served.road)) else { return };
+            let desk = Desk::new(news, &road, limits, move |path| {
+                let uri = resource::address(path);
+                match vaults.all().nth(index) {
+                    Some(served) => vaults.address(served, uri),
+                    None => uri,
+                }
+            });
+            desk.look();
+            if let Err(error) = road.vault().watch(move |report| desk.report(report)) {
+                complain(&format!("the vault is not watched, so every answer looks at it anew: {error}"));
+            }
+        });
+    }
+}
+
 impl Desk {
     /// The desk of one vault.
-    pub fn new(
+    fn new(
         news: Arc<News>,
         road: &Arc<Road>,
         limits: Limits,
@@ -187,7 +212,7 @@ impl Desk {
     }
 
     /// Remembers how many notes there are before anything happens.
-    pub fn look(&self) {
+    fn look(&self) {
         if let Some(road) = self.road.upgrade()
             && let Ok(scope) = scope(&road, &self.limits)
         {
@@ -197,10 +222,10 @@ impl Desk {
     }
 
     /// The watcher saw something.
-    pub fn report(&self, report: Report) {
+    fn report(&self, report: Report) {
         match report {
             Report::Trouble(trouble) => {
-                super::server::complain(&trouble);
+                complain(&trouble);
                 let news = Arc::clone(&self.news);
                 self.runtime.spawn(async move { news.log(LoggingLevel::Warning, &trouble).await });
             }
@@ -233,10 +258,6 @@ impl Desk {
             &self.runtime,
         );
     }
-}
-
-fn scope(road: &Road, limits: &Limits) -> Result<Scope, vault::Error> {
-    Ok(Scope::new(limits.clone(), road.vault().rules()?))
 }
 
 /// How many notes may be seen.

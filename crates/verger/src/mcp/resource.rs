@@ -10,6 +10,9 @@ use serde_json::{Map, Value, json};
 use vault::VaultPath;
 use vault::files::Kind;
 use vault::note;
+use vault::policy::Limits;
+
+use super::vaults::{Vaults, scope};
 
 /// The name under which the road and the audit know it.
 pub const TOOL: &str = "read_resource";
@@ -43,6 +46,20 @@ pub fn page(
             .with_mime_type("application/json")
     }));
     Ok((listed, (end < notes.len()).then(|| end.to_string())))
+}
+
+/// The notes of all vaults that a client with these limits may read: address and path, sorted in each vault.
+pub fn notes(vaults: &Vaults, limits: &Limits) -> Result<Vec<(String, VaultPath)>, Refusal> {
+    let mut all = Vec::new();
+    for served in vaults.all() {
+        let scope = scope(&served.road, limits)?;
+        let catalog = served.road.vault().view(&scope).catalog()?;
+        let mut paths: Vec<VaultPath> =
+            catalog.ask(|catalog, visible| catalog.notes(visible).map(|info| info.path.clone()).collect());
+        paths.sort();
+        all.extend(paths.into_iter().map(|path| (vaults.address(served, address(&path)), path)));
+    }
+    Ok(all)
 }
 
 /// The address of a note.

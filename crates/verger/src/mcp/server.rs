@@ -22,13 +22,12 @@ use rmcp::{Peer, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tools::obsidian::app::{App, Commands};
-use vault::VaultPath;
-use vault::policy::{Limits, Scope};
+use vault::policy::Limits;
 use vault::store::gc::Retention;
 
 use super::answer::{self, Paging};
 use super::asker::AtClient;
-use super::news::{Desk, Listener, News};
+use super::news::{self, Listener, News};
 use super::progress::Progress;
 use super::stdio::IsEdit;
 use super::surface::{self, Surface};
@@ -157,12 +156,6 @@ impl Server {
         task
     }
 
-    /// What this client may see of a vault now.
-    fn scope(&self, road: &Road) -> Result<Scope, ErrorData> {
-        let rules = road.vault().rules().map_err(|error| answer::error(&error.into()))?;
-        Ok(Scope::new(self.connection.limits.clone(), rules))
-    }
-
     /// What a tool does, if there is one of that name.
     fn effect(&self, tool: &str) -> Option<Effect> {
         let found = self.connection.road.registry.find(tool, &Rights::all()).ok()?;
@@ -208,26 +201,7 @@ impl Server {
         if self.watching.swap(true, Ordering::Relaxed) {
             return;
         }
-        for name in self.connection.vaults.all().map(|served| served.name.clone()) {
-            let (vaults, news) = (Arc::clone(&self.connection.vaults), Arc::clone(&self.connection.news));
-            let limits = self.connection.limits.clone();
-            tokio::task::spawn_blocking(move || {
-                let Some(served) = vaults.all().find(|served| served.name == name) else { return };
-                let road = Arc::clone(&served.road);
-                let all = Arc::clone(&vaults);
-                let desk = Desk::new(news, &road, limits, move |path| {
-                    let uri = resource::address(path);
-                    all.all()
-                        .find(|served| served.name == name)
-                        .map(|served| all.address(served, uri.clone()))
-                        .unwrap_or(uri)
-                });
-                desk.look();
-                if let Err(error) = road.vault().watch(move |report| desk.report(report)) {
-                    complain(&format!("the vault is not watched, so every answer looks at it anew: {error}"));
-                }
-            });
-        }
+        news::watch(&self.connection.vaults, &self.connection.news, &self.connection.limits);
     }
 
     fn collect(&self) {
@@ -352,11 +326,9 @@ impl ServerHandler for Server {
         request: CompleteRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let road = &self.connection.road;
-        let scope = self.scope(road)?;
+        let (road, limits) = (&self.connection.road, &self.connection.limits);
         let today = RealWorld.now().date();
-        block(async { complete::complete(&request, &road.vault().view(&scope), today) })
-            .map(CompleteResult::new)
+        block(async { complete::complete(&request, road, limits, today) }).map(CompleteResult::new)
     }
 
     #[expect(deprecated, reason = "revisions before 2026-07-28 have it")]
@@ -399,24 +371,10 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let vaults = &self.connection.vaults;
-        let listing = block(async {
-            let mut notes = Vec::new();
-            for served in vaults.all() {
-                let scope = self.scope(&served.road)?;
-                let view = served.road.vault().view(&scope);
-                let catalog = view.catalog().map_err(|error| answer::error(&error.into()))?;
-                let mut paths: Vec<VaultPath> = catalog
-                    .ask(|catalog, visible| catalog.notes(visible).map(|info| info.path.clone()).collect());
-                paths.sort();
-                let address = |path: &VaultPath| vaults.address(served, resource::address(path));
-                notes.extend(paths.into_iter().map(|path| (address(&path), path)));
-            }
-            Ok::<_, ErrorData>(notes)
-        })?;
+        let (vaults, limits) = (&self.connection.vaults, &self.connection.limits);
         let cursor = request.and_then(|request| request.cursor);
-        let (resources, next) =
-            resource::page(&listing, cursor.as_deref()).map_err(|refusal| answer::error(&refusal))?;
+        let page = block(async { resource::page(&resource::notes(vaults, limits)?, cursor.as_deref()) });
+        let (resources, next) = page.map_err(|refusal| answer::error(&refusal))?;
         let mut result = ListResourcesResult::with_all_items(resources);
         result.next_cursor = next;
         Ok(result)

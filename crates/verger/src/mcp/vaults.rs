@@ -10,6 +10,7 @@ use pipeline::refusal::nearest;
 use pipeline::{Refusal, Road};
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
+use vault::policy::{Limits, Scope};
 
 /// The argument.
 const VAULT: &str = "vault";
@@ -106,6 +107,11 @@ impl Vaults {
             None => format!("name one of {}", names.join(", ")),
         }
     }
+}
+
+/// What a client with these limits may see of a vault now.
+pub fn scope(road: &Road, limits: &Limits) -> Result<Scope, vault::Error> {
+    Ok(Scope::new(limits.clone(), road.vault().rules()?))
 }
 
 /// Adds the argument to a schema where there is a choice.
