@@ -293,7 +293,9 @@ impl<'t> Reader<'t> {
         match self.rest().chars().next() {
             Some('{') => return self.object(depth).map(Some),
             Some('[') => self.list(depth)?,
-            Some('"') => drop(self.string()?),
+            Some('"') => {
+                self.string()?;
+            }
             _ => {
                 let rest = self.rest();
                 let end = rest

@@ -100,13 +100,13 @@ impl<'t> Lines<'t> {
 
     /// The line of a top-level key with nothing behind it.
     fn key(&self, name: &str) -> Option<usize> {
-        let is = |line: &&str| {
+        let is = |line: &str| {
             line.strip_prefix(name).and_then(|rest| rest.strip_prefix(':')).is_some_and(|rest| {
                 let rest = rest.trim();
                 rest.is_empty() || rest.starts_with('#') || rest == "{}" || rest == "null"
             })
         };
-        self.all.iter().position(|line| is(&line))
+        self.all.iter().position(|line| is(line))
     }
 
     /// The lines of an entry below a top-level key.

@@ -119,7 +119,7 @@ struct Desk {
     news: Arc<News>,
     road: Weak<Road>,
     limits: Limits,
-    address: Box<dyn Fn(&VaultPath) -> String + Send>,
+    address: Box<dyn Fn(&VaultPath) -> String + Send + Sync>,
     /// How many notes there were; none before the first look.
     known: Mutex<Option<usize>>,
     runtime: tokio::runtime::Handle,
@@ -178,16 +178,20 @@ pub fn watch(vaults: &Arc<Vaults>, news: &Arc<News>, limits: &Limits) {
         let (vaults, news, limits) = (Arc::clone(vaults), Arc::clone(news), limits.clone());
         tokio::task::spawn_blocking(move || {
             let Some(road) = vaults.all().nth(index).map(|served| Arc::clone(&served.road)) else { return };
-            let desk = Desk::new(news, &road, limits, move |path| {
+            let desk = Arc::new(Desk::new(news, &road, limits, move |path| {
                 let uri = resource::address(path);
                 match vaults.all().nth(index) {
                     Some(served) => vaults.address(served, uri),
                     None => uri,
                 }
-            });
-            desk.look();
-            if let Err(error) = road.vault().watch(move |report| desk.report(report)) {
-                complain(&format!("the vault is not watched, so every answer looks at it anew: {error}"));
+            }));
+            let reporter = Arc::clone(&desk);
+            match road.vault().watch(move |report| reporter.report(report)) {
+                // Only now: without the watcher, counting would compare the whole vault with the disk once more.
+                Ok(()) => desk.look(),
+                Err(error) => {
+                    complain(&format!("the vault is not watched, so every answer looks at it anew: {error}"));
+                }
             }
         });
     }
@@ -199,7 +203,7 @@ impl Desk {
         news: Arc<News>,
         road: &Arc<Road>,
         limits: Limits,
-        address: impl Fn(&VaultPath) -> String + Send + 'static,
+        address: impl Fn(&VaultPath) -> String + Send + Sync + 'static,
     ) -> Desk {
         Desk {
             news,
@@ -211,7 +215,7 @@ impl Desk {
         }
     }
 
-    /// Remembers how many notes there are before anything happens.
+    /// Remembers how many notes there are.
     fn look(&self) {
         if let Some(road) = self.road.upgrade()
             && let Ok(scope) = scope(&road, &self.limits)

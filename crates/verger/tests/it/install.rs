@@ -85,7 +85,7 @@ fn every_client_gets_its_entry_and_keeps_everything_else() {
                     || *other == format!("{line},")
                     || other.starts_with(line.trim_end_matches(['{', '}', ' ']))
             };
-            assert!(lines.iter().any(|other| is(&other)), "{client}: {line:?} is gone from {after}");
+            assert!(lines.iter().any(|other| is(other)), "{client}: {line:?} is gone from {after}");
         }
         assert_eq!(written(&rig, &format!("{file}.before-verger")), before, "{client}");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640, "{client}");
