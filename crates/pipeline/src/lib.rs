@@ -27,7 +27,7 @@ pub use approve::{Asker, Decision, Lifetime, Nobody, Question};
 pub use plan::{Action, Control, Edit, Output, Plan};
 pub use refusal::Refusal;
 pub use registry::{Registry, Rights};
-pub use run::{Call, Outcome, Road};
+pub use run::{Call, Outcome, Road, Stop};
 pub use task::Task;
 pub use tool::{Effect, Group, Spec, Tool};
 pub use view::View;

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use serde_json::Value;
 
 use crate::refusal::{Refusal, nearest};
-use crate::tool::{AnyTool, Group, Spec, Tool, typed};
+use crate::tool::{AnyTool, Effect, Group, Spec, Tool, typed};
 
 /// The tools, by name. Tools may be added and removed while it runs.
 #[derive(Default)]
@@ -35,7 +35,7 @@ pub struct Rights {
 }
 
 /// Without these an agent could not reach its own deferred tools or the rest of its own answers.
-const FOR_EVERYBODY: [&str; 2] = ["find_tool", "read_result"];
+const FOR_EVERYBODY: [&str; 3] = ["find_tool", "obsidian_find_tool", "read_result"];
 
 impl Rights {
     /// Everything.
@@ -148,9 +148,20 @@ impl Registry {
             tools.values().filter(|tool| rights.permit(tool.spec())).map(|tool| tool.spec().name.as_ref());
         let hint = match nearest(name, known) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => "call only tools that were listed; `find_tool` finds the deferred ones".to_owned(),
+            None => {
+                let finder = tools.values().find(|tool| tool.spec().effect == Effect::Steers);
+                let finder = finder.map_or("find_tool", |tool| tool.spec().name.as_ref());
+                format!("call only tools that were listed; `{finder}` finds the deferred ones")
+            }
         };
         Err(Refusal::new("tool_unknown", format!("there is no tool `{name}` for you"), hint))
+    }
+
+    /// The tool by which deferred ones are found; each surface has its own name for it.
+    pub(crate) fn finder(&self) -> String {
+        let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+        let finder = tools.values().find(|tool| tool.spec().effect == Effect::Steers);
+        finder.map_or_else(|| "find_tool".to_owned(), |tool| tool.spec().name.to_string())
     }
 
     /// What these rights permit, by name.

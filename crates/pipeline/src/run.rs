@@ -37,7 +37,7 @@ pub struct Road {
 }
 
 /// A tool named with its input.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Call {
     /// The tool.
     pub tool: String,
@@ -45,6 +45,43 @@ pub struct Call {
     pub input: Value,
     /// Whether to carry it out or only to show what would happen.
     pub run: Run,
+    /// Tells whether whoever called has called it off meanwhile.
+    pub stop: Stop,
+}
+
+/// Whether a call was called off. Asked before anything is approved and once more before anything is changed; a commit
+/// that has begun is finished.
+#[derive(Clone)]
+pub struct Stop(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Stop {
+    /// Asked each time it matters.
+    pub fn when(called_off: impl Fn() -> bool + Send + Sync + 'static) -> Stop {
+        Stop(Arc::new(called_off))
+    }
+
+    fn asked(&self) -> &vault::view::CalledOff {
+        &*self.0
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        if (self.0)() {
+            return Err(Refusal::new("cancelled", "it was called off; nothing was changed", "call again"));
+        }
+        Ok(())
+    }
+}
+
+impl Default for Stop {
+    fn default() -> Stop {
+        Stop::when(|| false)
+    }
+}
+
+impl std::fmt::Debug for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if (self.0)() { "called off" } else { "wanted" })
+    }
 }
 
 /// For real, or only shown.
@@ -59,7 +96,14 @@ pub enum Run {
 impl Call {
     /// A call to be carried out.
     pub fn new(tool: impl Into<String>, input: Value) -> Call {
-        Call { tool: tool.into(), input, run: Run::Real }
+        Call { tool: tool.into(), input, run: Run::Real, stop: Stop::default() }
+    }
+
+    /// The same, as long as nobody calls it off.
+    #[must_use]
+    pub fn unless(mut self, stop: Stop) -> Call {
+        self.stop = stop;
+        self
     }
 
     /// The same, only to be shown.
@@ -92,6 +136,8 @@ pub enum Outcome {
         summary: String,
         /// The changes.
         changes: Vec<Change>,
+        /// What the tool would say once it is done.
+        would_say: Output,
     },
     /// Not carried out, by a rule or because it failed.
     Refused(Refusal),
@@ -207,9 +253,11 @@ impl Road {
             // 3. repeat: before the work, not after it. (2, validation, is the first thing that `plan` does.)
             task.repetition.check(&call.tool, &call.input)?;
             // 2. validate, 4. plan: through a view that hides what may not be read.
-            let view = self.view(task, &scope);
-            let plan = tool.plan(call.input.clone(), &view)?.await?;
+            let view = self.view(task, &scope, &call.stop);
+            let plan = tool.plan(call.input.clone(), &view)?.await;
             drop(view);
+            call.stop.check()?;
+            let plan = plan?;
             if !tool.spec().effect.allows(&plan) {
                 return Err(broken_promise(&*tool));
             }
@@ -236,18 +284,25 @@ impl Road {
                         Approved::Yes => {
                             // While somebody thought about it, the rules may have changed, or what lies in a folder.
                             self.check_policy(&self.scope(task)?, &edit.changes)?;
+                            call.stop.check()?;
                             return self.carry_out_edit(task, &call, edit, story);
                         }
                         Approved::OnlyShow => {
-                            return Ok(Outcome::Shown { summary: edit.summary, changes: edit.changes });
+                            let Edit { changes, summary, output } = edit;
+                            return Ok(Outcome::Shown { summary, changes, would_say: output });
                         }
                         Approved::Edited(input) => input,
                     }
                 }
                 Plan::Act(action) => match self.approve_act(task, &call, &action, asker, story).await? {
-                    Approved::Yes => return self.carry_out_act(task, &call, action, story).await,
+                    Approved::Yes => {
+                        call.stop.check()?;
+                        return self.carry_out_act(task, &call, action, story).await;
+                    }
                     Approved::OnlyShow => {
-                        return Ok(Outcome::Shown { summary: action.summary, changes: Vec::new() });
+                        let would_say = Output::default();
+                        let summary = action.summary;
+                        return Ok(Outcome::Shown { summary, changes: Vec::new(), would_say });
                     }
                     Approved::Edited(input) => input,
                 },
@@ -269,7 +324,7 @@ impl Road {
             return Err(Refusal::new(
                 "tool_deferred",
                 format!("`{name}` is deferred: its schema was not shown in this task"),
-                format!("call find_tool with \"{name}\" first"),
+                format!("call {} with \"{name}\" first", self.registry.finder()),
             ));
         }
         Ok(tool)
@@ -470,8 +525,9 @@ impl Road {
         tokio::task::spawn_blocking(move || handle.block_on(road.run(&task, call, &*asker)))
     }
 
-    fn view<'v>(&'v self, task: &'v Task, scope: &'v Scope) -> View<'v> {
-        View::new(self.vault.view(scope), self.world.now(), &self.registry, &task.rights, &task.results)
+    fn view<'v>(&'v self, task: &'v Task, scope: &'v Scope, stop: &'v Stop) -> View<'v> {
+        let vault = self.vault.view(scope).unless(stop.asked());
+        View::new(vault, self.world.now(), &self.registry, &task.rights, &task.results, stop)
     }
 
     /// Step 5: every path of the edit, and everything that a folder takes along.

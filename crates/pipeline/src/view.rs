@@ -5,8 +5,10 @@ use std::ops::Deref;
 
 use jiff::Zoned;
 
+use crate::refusal::Refusal;
 use crate::registry::{Listing, Registry, Rights};
 use crate::results::Results;
+use crate::run::Stop;
 
 /// A tool's window on the world.
 pub struct View<'v> {
@@ -15,6 +17,7 @@ pub struct View<'v> {
     registry: &'v Registry,
     rights: &'v Rights,
     results: &'v Results,
+    stop: &'v Stop,
 }
 
 impl<'v> View<'v> {
@@ -25,8 +28,14 @@ impl<'v> View<'v> {
         registry: &'v Registry,
         rights: &'v Rights,
         results: &'v Results,
+        stop: &'v Stop,
     ) -> View<'v> {
-        View { vault, now, registry, rights, results }
+        View { vault, now, registry, rights, results, stop }
+    }
+
+    /// Refuses to go on once the call was called off; for work that takes long.
+    pub fn go_on(&self) -> Result<(), Refusal> {
+        self.stop.check()
     }
 
     /// The time, in the user's zone.
@@ -42,6 +51,12 @@ impl<'v> View<'v> {
     /// Long results of this task.
     pub fn results(&self) -> &Results {
         self.results
+    }
+
+    /// The same with these texts in place of what is on disk: for plans of several steps.
+    #[must_use]
+    pub fn over(&'v self, drafts: &'v vault::view::Drafts) -> View<'v> {
+        View { vault: self.vault.over(drafts), now: self.now.clone(), ..*self }
     }
 
     /// The vault, as far as this agent may see it.

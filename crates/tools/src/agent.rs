@@ -1,6 +1,6 @@
 //! The agent itself: finding tools, turning pages; one file for each tool.
 
-mod find_tool;
+pub(crate) mod find_tool;
 mod read_result;
 
 pub use find_tool::FindTool;

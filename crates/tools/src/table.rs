@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pipeline::Registry;
 
 use crate::foreign::Foreign;
+use crate::obsidian::app::{App, Commands};
 use crate::{agent, edit, mcp, obsidian as o, read, vault};
 
 /// A registry with all built-in tools.
@@ -18,16 +19,24 @@ pub fn all() -> Registry {
     registry
 }
 
-/// A registry with the Obsidian surface instead: the tools of the Obsidian MCP server, under its names.
+/// A registry with the Obsidian surface instead: the tools of the Obsidian MCP server, under its names, without the app.
 pub fn obsidian() -> Registry {
+    obsidian_beside(&App::default())
+}
+
+/// The same beside the app.
+pub fn obsidian_beside(app: &App) -> Registry {
     let registry = Registry::default();
+    if app.commands == Commands::On {
+        registry.add(o::ListCommands(app.clone())).add(o::ExecuteCommand(app.clone()));
+    }
     registry
         .add(o::GetNote)
         .add(o::ListNotes)
         .add(o::ListTags)
         .add(o::SearchNotes)
         .add(o::GetLinks)
-        .add(o::OpenInUi)
+        .add(o::OpenInUi(app.clone()))
         .add(o::History)
         .add(o::WriteNote)
         .add(o::AppendToNote)
@@ -37,7 +46,11 @@ pub fn obsidian() -> Registry {
         .add(o::ManageTags)
         .add(o::DeleteNote)
         .add(o::MoveNote)
-        .add(o::Undo);
+        .add(o::Undo)
+        .add(o::BatchEdit)
+        .add(o::HealthCheck)
+        .add(o::PeriodicNote)
+        .add(o::FindTool);
     registry
 }
 

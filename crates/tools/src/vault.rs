@@ -2,7 +2,7 @@
 //!
 //! Only `get_daily_note` (when it is asked to create the note) and `vault_health_repair` can plan a change.
 
-mod get_daily_note;
+pub(crate) mod get_daily_note;
 mod get_frontmatter;
 pub(crate) mod get_linked_notes;
 mod get_vault_stats;
@@ -12,7 +12,7 @@ pub(crate) mod query_vault;
 mod search_by_tag;
 mod semantic_search;
 mod similar_notes;
-mod vault_health_check;
+pub(crate) mod vault_health_check;
 mod vault_health_repair;
 
 pub use get_daily_note::GetDailyNote;

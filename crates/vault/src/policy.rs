@@ -230,7 +230,8 @@ impl Scope {
 
     fn readable(&self) -> Vec<String> {
         let lists = [&self.limits.read, &self.limits.write];
-        lists.into_iter().flatten().flatten().map(ToString::to_string).collect()
+        let paths: BTreeSet<&VaultPath> = lists.into_iter().flatten().flatten().collect();
+        paths.into_iter().map(ToString::to_string).collect()
     }
 
     /// Whether every file that is not hidden may be read: then nobody need be asked path by path.

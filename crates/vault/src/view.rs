@@ -2,12 +2,13 @@
 //!
 //! Tools plan against a view and never see the vault itself. A view reads; it has no way to write.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::catalog::{Catalog, Live, Lookup, Visible};
 use crate::disk::LARGEST_FILE;
 use crate::error::{Error, Result};
-use crate::files::{Entry, Files, Kind};
+use crate::files::{Entry, Files, Kind, Stat};
 use crate::finder::{FindQuery, NotesFound};
 use crate::health::{self, Finding};
 use crate::path::{VaultFolder, VaultPath};
@@ -28,6 +29,27 @@ const SIMILAR: f32 = 0.8;
 pub struct View<'v> {
     vault: &'v Vault,
     scope: &'v Scope,
+    drafts: Option<&'v Drafts>,
+    stop: Option<&'v CalledOff>,
+}
+
+/// Whether whoever asked has called it off.
+pub type CalledOff = dyn Fn() -> bool + Send + Sync;
+
+/// Texts that a plan has come to so far. A view over them shows each file as it will be, so that several edits of one
+/// note can be planned one after the other and committed as one.
+#[derive(Debug, Default)]
+pub struct Drafts(Mutex<BTreeMap<VaultPath, String>>);
+
+impl Drafts {
+    /// The file has this text from now on.
+    pub fn put(&self, path: VaultPath, text: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(path, text);
+    }
+
+    fn get(&self, path: &VaultPath) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
+    }
 }
 
 /// A file's bytes before and after; `None` where it did not exist.
@@ -52,7 +74,19 @@ pub struct CheckpointInfo {
 
 impl<'v> View<'v> {
     pub(crate) fn new(vault: &'v Vault, scope: &'v Scope) -> View<'v> {
-        View { vault, scope }
+        View { vault, scope, drafts: None, stop: None }
+    }
+
+    /// The same until it is called off: from then on no file is read any more, so whatever goes through many ends soon.
+    #[must_use]
+    pub fn unless(self, stop: &'v CalledOff) -> View<'v> {
+        View { stop: Some(stop), ..self }
+    }
+
+    /// The same with these texts in place of what is on disk. The scope stays what it was.
+    #[must_use]
+    pub fn over(self, drafts: &'v Drafts) -> View<'v> {
+        View { drafts: Some(drafts), ..self }
     }
 
     /// What may be read and written.
@@ -63,6 +97,12 @@ impl<'v> View<'v> {
     /// A file's bytes. The scope is asked before the disk is.
     pub fn read(&self, path: &VaultPath) -> Result<Vec<u8>> {
         self.scope.check_read(path).map_err(|error| self.with_suggestions(error))?;
+        if let Some(text) = self.drafts.and_then(|drafts| drafts.get(path)) {
+            return Ok(text.into_bytes());
+        }
+        if self.stop.is_some_and(|stop| stop()) {
+            return Err(Error::io(format!("reading {path}"), std::io::ErrorKind::Interrupted));
+        }
         self.vault
             .disk()
             .read_up_to(path, LARGEST_FILE)
@@ -92,6 +132,10 @@ impl<'v> View<'v> {
             other => other?,
         }
         let found = self.vault.disk().look(path)?;
+        if let (None, Some(text)) = (&found, self.drafts.and_then(|drafts| drafts.get(path))) {
+            let stat = Stat { size: text.len() as u64, ..Stat::default() };
+            return Ok(Some(Entry { path: path.clone(), kind: Kind::File, stat }));
+        }
         Ok(found.map(|(kind, state)| Entry { path: path.clone(), kind, stat: state.into() }))
     }
 

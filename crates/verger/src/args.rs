@@ -1,9 +1,11 @@
 //! The command line: what can be typed, each with its help. No logic.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::failure::Failure;
+use crate::install::Client;
 use crate::mcp::Surface;
 
 /// Verger looks after a Markdown vault: it reads, finds, changes and takes back, and asks before it writes.
@@ -43,9 +45,23 @@ pub struct Global {
     /// Linear text: no colour, no box lines, numbered choices.
     #[arg(long, global = true)]
     pub plain: bool,
-    /// The vault's folder (else the one you are in, else `vault` in config.toml).
+    /// The vault's folder (else the one you are in, else `vault` in config.toml). `verger mcp` takes it several times.
     #[arg(long, global = true, value_name = "PATH", env = "VERGER_VAULT", value_hint = clap::ValueHint::DirPath)]
-    pub vault: Option<PathBuf>,
+    pub vault: Vec<PathBuf>,
+}
+
+impl Global {
+    /// The vault of a command that works on one.
+    pub fn one_vault(&self) -> Result<Option<&Path>, Failure> {
+        match self.vault.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(one)),
+            _ => Err(Failure::usage(
+                "this command works on one vault",
+                "give --vault once; `verger mcp` takes several",
+            )),
+        }
+    }
 }
 
 /// Options of commands that change the vault.
@@ -356,12 +372,53 @@ pub enum Command {
     },
 }
 
+/// What can be done about AI clients and other servers besides serving.
+#[derive(Debug, Clone, Subcommand)]
+pub enum McpWhat {
+    /// Enter Verger in the settings of an AI client; everything else in them stays as it is.
+    #[command(
+        after_help = "Examples:\n  verger mcp install claude-desktop --vault ~/Notes\n  verger mcp install zed --read-only --print\n  verger mcp install codex --remove"
+    )]
+    Install(Install),
+    /// Other MCP servers, whose tools Verger may call.
+    #[command(flatten)]
+    Servers(McpServers),
+}
+
+/// Which client, and what it may do.
+#[derive(Debug, Clone, Args)]
+pub struct Install {
+    /// The client.
+    pub client: Client,
+    /// The name of the entry.
+    #[arg(long, default_value = "verger")]
+    pub name: String,
+    /// Show the entry and change nothing.
+    #[arg(long)]
+    pub print: bool,
+    /// Take the entry out.
+    #[arg(long, conflicts_with = "print")]
+    pub remove: bool,
+    /// The client's settings file, where it is not in its usual place.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+    /// The client can change nothing.
+    #[arg(long)]
+    pub read_only: bool,
+    /// The client's user is asked about every change.
+    #[arg(long)]
+    pub ask: bool,
+    /// The client sees every tool at once.
+    #[arg(long)]
+    pub all_tools: bool,
+}
+
 /// How the vault is served to an AI client.
 #[derive(Debug, Clone, Default, Args)]
 pub struct McpOptions {
-    /// Other MCP servers, whose tools Verger may call.
+    /// Instead of serving.
     #[command(subcommand)]
-    pub what: Option<McpServers>,
+    pub what: Option<McpWhat>,
     /// Which names the tools have.
     #[arg(long, value_enum, default_value_t)]
     pub surface: Surface,
@@ -387,6 +444,9 @@ pub struct McpOptions {
     /// Offer what the public conformance suites call, too.
     #[arg(long, hide = true)]
     pub conformance_fixtures: bool,
+    /// List every tool at once, for clients that do not look again when more tools were found.
+    #[arg(long)]
+    pub all_tools: bool,
 }
 
 /// What can be done with other MCP servers.

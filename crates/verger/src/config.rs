@@ -121,13 +121,21 @@ pub const KEYS: [Key; 15] = [
 ];
 
 /// Environment variables that matter, and what they do.
-const VARIABLES: [(&str, &str); 8] = [
+const VARIABLES: [(&str, &str); 10] = [
     ("VERGER_CONFIG_DIR", "The folder that holds `config.toml`, instead of `$XDG_CONFIG_HOME/verger`."),
     ("VERGER_DATA_DIR", "The folder for checkpoints, audit and grants, instead of `$XDG_DATA_HOME/verger`."),
     ("VERGER_VAULT", "The vault, as `--vault` names it."),
     ("OBSIDIAN_READ_PATHS", "Comma-separated paths; narrows `limits.read`."),
     ("OBSIDIAN_WRITE_PATHS", "Comma-separated paths; narrows `limits.write`."),
-    ("OBSIDIAN_READ_ONLY", "`true` or `false`; `true` forbids every change."),
+    ("OBSIDIAN_READ_ONLY", "`true` or `false` (also 1/0, yes/no, on/off); `true` forbids every change."),
+    (
+        "OBSIDIAN_API_KEY, OBSIDIAN_BASE_URL, OBSIDIAN_VERIFY_SSL, OBSIDIAN_REQUEST_TIMEOUT_MS",
+        "The Local REST API plugin of a running Obsidian, for `verger mcp`: its key, its address (`http://127.0.0.1:27123`), whether its certificate is checked on this machine too (`false`), and how long it may take (30000). Plain http only on this machine.",
+    ),
+    (
+        "OBSIDIAN_ENABLE_COMMANDS",
+        "`true` lets clients of `verger mcp` list and run the commands of the running Obsidian; needs `OBSIDIAN_API_KEY`.",
+    ),
     ("NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM=dumb", "Whether output is coloured."),
     ("XDG_CONFIG_HOME, XDG_DATA_HOME", "Where configuration and data lie, by the usual rules."),
 ];
@@ -214,21 +222,23 @@ impl Config {
                 bad_variable(name, &error.to_string(), "give folders of the vault, separated by commas")
             }),
         };
-        let read_only = match variable("OBSIDIAN_READ_ONLY").as_deref().map(str::trim) {
-            None | Some("" | "false" | "0") => false,
-            Some("true" | "1") => true,
-            Some(other) => {
-                return Err(bad_variable(
-                    "OBSIDIAN_READ_ONLY",
-                    &format!("`{other}` is neither true nor false"),
-                    "set it to `true` or `false`",
-                ));
-            }
-        };
+        let read_only = flag("OBSIDIAN_READ_ONLY", variable("OBSIDIAN_READ_ONLY").as_deref())?;
         let environment =
             Limits { read: list("OBSIDIAN_READ_PATHS")?, write: list("OBSIDIAN_WRITE_PATHS")?, read_only };
         self.limits = self.limits.narrowed(&environment);
         Ok(self)
+    }
+}
+
+/// What a variable says that is true or false; a word that is neither is a mistake, not a no.
+pub fn flag(name: &str, value: Option<&str>) -> Result<bool, Failure> {
+    match value.map(|value| value.trim().to_lowercase()).as_deref() {
+        None | Some("" | "false" | "0" | "no" | "off") => Ok(false),
+        Some("true" | "1" | "yes" | "on") => Ok(true),
+        Some(other) => {
+            let message = format!("`{other}` is neither true nor false");
+            Err(bad_variable(name, &message, "set it to `true` or `false`"))
+        }
     }
 }
 
@@ -439,7 +449,8 @@ mod tests {
             with(&[("OBSIDIAN_READ_PATHS", "Notes/a, Other"), ("OBSIDIAN_READ_ONLY", "true")]).unwrap();
         assert_eq!(narrowed.limits.read, Limits::parse_list("Notes/a").unwrap());
         assert!(narrowed.limits.read_only);
-        assert!(with(&[("OBSIDIAN_READ_ONLY", "yes")]).is_err());
+        assert!(with(&[("OBSIDIAN_READ_ONLY", "maybe")]).is_err());
+        assert!(with(&[("OBSIDIAN_READ_ONLY", "On")]).unwrap().limits.read_only);
         assert!(with(&[("OBSIDIAN_WRITE_PATHS", "/etc")]).is_err());
         assert!(!with(&[("OBSIDIAN_READ_ONLY", "")]).unwrap().limits.read_only);
     }

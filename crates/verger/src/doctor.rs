@@ -97,7 +97,7 @@ fn look(global: &Global) -> Vec<Finding> {
             Config::default()
         }
     };
-    let place = match place::find(global.vault.as_deref(), &config) {
+    let place = match global.one_vault().and_then(|vault| place::find(vault, &config)) {
         Ok(place) => place,
         Err(failure) => {
             findings.push(fail("vault", &failure.refusal.message, &failure.refusal.hint));

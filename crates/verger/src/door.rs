@@ -47,7 +47,7 @@ impl<'t> Door<'t> {
     /// Opens the vault that the options and the configuration name.
     pub fn open(global: &Global, terminal: &'t Terminal) -> Result<Door<'t>, Failure> {
         let config = Config::load(&place::config_folder()?)?;
-        let place = place::find(global.vault.as_deref(), &config)?;
+        let place = place::find(global.one_vault()?, &config)?;
         let foreign = foreign::open(&config, &place, None)?;
         let registry = tools::table::all();
         tools::table::add_foreign(&registry, &foreign);
@@ -153,7 +153,7 @@ impl<'t> Door<'t> {
             return Ok(());
         }
         match outcome {
-            Outcome::Shown { summary, changes } => {
+            Outcome::Shown { summary, changes, .. } => {
                 self.terminal.note(&format!("would: {}", paper::one_line(summary)));
                 self.terminal.data(&paper::changes(&self.terminal.out, changes));
             }

@@ -11,6 +11,7 @@ mod door;
 mod embedding;
 mod failure;
 mod foreign;
+mod install;
 mod mcp;
 mod paper;
 mod place;
@@ -22,7 +23,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use args::{Cli, Command, McpOptions};
+use args::{Cli, Command, McpOptions, McpWhat};
 use door::Door;
 use failure::Failure;
 use terminal::Terminal;
@@ -47,7 +48,7 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
     };
     let open = || Door::open(&cli.global, terminal);
     match cli.command {
-        Command::Init { path } => init::init(terminal, path.as_deref().or(cli.global.vault.as_deref())),
+        Command::Init { path } => init::init(terminal, path.as_deref().or(cli.global.one_vault()?)),
         Command::Doctor => doctor::doctor(&cli.global, terminal),
         Command::Read { note } => read::read(&open()?, &note),
         Command::Ls { folder, recursive } => read::list(&open()?, folder.as_deref(), recursive),
@@ -91,7 +92,12 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Check { read_data, repair } => check::check(&open()?, read_data, repair),
         Command::Tool { name, input, writing } => tool::tool(&open()?, &name, &input, writing),
         Command::Tools => tool::list(terminal),
-        Command::Mcp(McpOptions { what: Some(what), .. }) => servers::servers(&open()?, what),
+        Command::Mcp(McpOptions { what: Some(McpWhat::Servers(what)), .. }) => {
+            servers::servers(&open()?, what)
+        }
+        Command::Mcp(McpOptions { what: Some(McpWhat::Install(wanted)), .. }) => {
+            install::install(&cli.global, &wanted, terminal)
+        }
         Command::Dev { what } => dev::dev(what),
         Command::Mcp(options) => mcp::serve(&cli.global, &options, terminal),
         Command::Docs { page } => tool::docs(terminal, page),

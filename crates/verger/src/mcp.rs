@@ -4,27 +4,38 @@
 //! SDK's (`rmcp`); every call walks the road. Deliberately not here: what the tools do.
 
 mod answer;
+mod app;
 mod asker;
 mod auth;
+mod complete;
+mod desktop;
+mod dry;
 mod fixtures;
 mod frame;
 mod hall;
 mod http;
 mod keys;
+mod news;
+mod progress;
+mod prompts;
 mod resource;
+mod rest;
 mod server;
 mod stdio;
 mod surface;
 mod tasks;
 mod turn;
+mod vaults;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{Rights, World};
+use pipeline::{Rights, Road, World};
 use rmcp::ServiceExt;
 use rmcp::model::RequestStateCodec;
 use rmcp::service::ServerInitializeError;
+use tools::obsidian::app::App;
 
 use crate::args::{Global, McpOptions};
 use crate::config::Config;
@@ -32,7 +43,7 @@ use crate::door;
 use crate::embedding;
 use crate::failure::{Exit, Failure};
 use crate::foreign;
-use crate::place;
+use crate::place::{self, Place};
 use crate::terminal::Terminal;
 use crate::world::RealWorld;
 use fixtures::Fixtures;
@@ -40,6 +51,7 @@ use hall::{Approval, Connection, Hall};
 use http::settings::{self, Settings};
 use server::Server;
 use stdio::Stdio;
+use vaults::Vaults;
 
 pub use surface::Surface;
 
@@ -54,7 +66,7 @@ pub fn serve(global: &Global, options: &McpOptions, terminal: &Terminal) -> Resu
         false => None,
     };
     let hall = Arc::new(Hall::new(open(global, options, terminal)?, seal()?));
-    let road = Arc::clone(&hall.connection.road);
+    let vaults = Arc::clone(&hall.connection.vaults);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
         Failure::new(
             Exit::Failed,
@@ -69,7 +81,7 @@ pub fn serve(global: &Global, options: &McpOptions, terminal: &Terminal) -> Resu
     };
     // A call that is still busy ends with the process; what it would write is wholly there or not at all.
     runtime.shutdown_timeout(FAREWELL);
-    if let Err(error) = road.vault().save() {
+    for error in vaults.all().filter_map(|served| served.road.vault().save().err()) {
         terminal
             .note(&format!("what was indexed could not be saved, the next start reads it again: {error}"));
     }
@@ -88,17 +100,39 @@ fn seal() -> Result<RequestStateCodec, Failure> {
 fn open(global: &Global, options: &McpOptions, terminal: &Terminal) -> Result<Connection, Failure> {
     let mut config = Config::load(&place::config_folder()?)?;
     config.limits.read_only |= options.read_only;
-    let place = place::find(global.vault.as_deref(), &config)?;
-    let registry = surface::registry(options.surface);
-    foreign::offer(&registry, &config, &place, options)?;
-    registry.register(Arc::new(resource::ReadResource::default()))?;
-    let road = door::build_road_with(&place, registry)?;
-    embedding::attach(road.vault(), &config, embedding::Effort::Half)?;
-    for (id, _) in road.vault().recovered() {
-        terminal.note(&format!("note: an interrupted change was put in order at start ({id})"));
+    let places: Vec<Place> = match global.vault.as_slice() {
+        [] => vec![place::find(None, &config)?],
+        named => named.iter().map(|vault| place::find(Some(vault), &config)).collect::<Result<_, _>>()?,
+    };
+    let variable = |name: &str| std::env::var(name).ok();
+    let mut roads: Vec<(&Path, Arc<Road>)> = Vec::new();
+    let mut beside = App::default();
+    for place in &places {
+        let name = place.root.file_name().map(|name| name.to_string_lossy().into_owned());
+        // The app has one vault open; it is taken for the first.
+        let app = match roads.is_empty() {
+            true => app::from_environment(&variable, name)?,
+            false => App { vault: name, ..App::default() },
+        };
+        if roads.iter().any(|(root, _)| *root == place.root) {
+            let message = format!("{} is named twice", place.root.display());
+            return Err(Failure::usage(message, "give each vault once"));
+        }
+        roads.push((&place.root, open_road(place, &config, options, &app, terminal)?));
+        if roads.len() == 1 {
+            beside = app;
+        }
     }
+    let vaults = Vaults::new(roads);
+    let Some(road) = vaults.all().next().map(|served| Arc::clone(&served.road)) else {
+        return Err(Failure::usage("no vault is named", "give --vault PATH"));
+    };
     Ok(Connection {
-        road: Arc::new(road),
+        road,
+        vaults: Arc::new(vaults),
+        app: beside,
+        news: Arc::default(),
+        all_tools: options.all_tools,
         id: format!("mcp-{}", RealWorld.id()?),
         rights: if config.limits.read_only { Rights::read_only() } else { Rights::all() },
         limits: config.limits,
@@ -108,6 +142,25 @@ fn open(global: &Global, options: &McpOptions, terminal: &Terminal) -> Result<Co
         dry_run: options.dry_run,
         fixtures: options.conformance_fixtures.then(seal).transpose()?.map(Fixtures::new),
     })
+}
+
+/// The road of one vault.
+fn open_road(
+    place: &Place,
+    config: &Config,
+    options: &McpOptions,
+    app: &App,
+    terminal: &Terminal,
+) -> Result<Arc<Road>, Failure> {
+    let registry = surface::registry(options.surface, app);
+    foreign::offer(&registry, config, place, options)?;
+    registry.register(Arc::new(resource::ReadResource::default()))?;
+    let road = door::build_road_with(place, registry)?;
+    embedding::attach(road.vault(), config, embedding::Effort::Half)?;
+    for (id, _) in road.vault().recovered() {
+        terminal.note(&format!("note: an interrupted change was put in order at start ({id})"));
+    }
+    Ok(Arc::new(road))
 }
 
 /// Waits for the signal by which other programs end this one. Where it cannot be heard, it ends the process at once.

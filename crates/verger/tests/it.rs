@@ -22,8 +22,16 @@ mod check;
 mod embedding;
 #[path = "it/errors.rs"]
 mod errors;
+#[path = "it/install.rs"]
+mod install;
 #[path = "it/mcp.rs"]
 mod mcp;
+#[path = "it/mcp_app.rs"]
+mod mcp_app;
+#[path = "it/mcp_beyond.rs"]
+mod mcp_beyond;
+#[path = "it/mcp_contract.rs"]
+mod mcp_contract;
 #[path = "it/mcp_http.rs"]
 mod mcp_http;
 #[path = "it/mcp_http_gate.rs"]
@@ -32,12 +40,18 @@ mod mcp_http_gate;
 mod mcp_http_rig;
 #[path = "it/mcp_http_tokens.rs"]
 mod mcp_http_tokens;
+#[path = "it/mcp_news.rs"]
+mod mcp_news;
+#[path = "it/mcp_reasons.rs"]
+mod mcp_reasons;
 #[path = "it/paths.rs"]
 mod paths;
 #[path = "it/query.rs"]
 mod query;
 #[path = "it/reading.rs"]
 mod reading;
+#[path = "it/rest_api.rs"]
+mod rest_api;
 #[path = "it/rig.rs"]
 mod rig;
 #[path = "it/servers.rs"]

@@ -22,7 +22,7 @@ fn files(ending: &str) -> Vec<String> {
                 if name != "target" && !name.starts_with('.') {
                     waiting.push(path);
                 }
-            } else if name.ends_with(ending) {
+            } else if name.ends_with(ending) && name != ".git" {
                 found.push(path.strip_prefix(&root).unwrap().to_string_lossy().into_owned());
             }
         }
@@ -106,7 +106,7 @@ fn there_is_exactly_one_clippy_toml() {
 }
 
 /// Who may pass the fences of `clippy.toml`, and why. The list is closed: a new line here needs a reason in the commit.
-const THROUGH_THE_FENCE: [(&str, &str); 17] = [
+const THROUGH_THE_FENCE: [(&str, &str); 21] = [
     ("crates/llm/src/embed/folder/files.rs", "a model's folder, outside every vault"),
     ("crates/llm/src/http.rs", "the one HTTP client for models"),
     ("crates/vault/src/store.rs", "the store's own folder"),
@@ -122,6 +122,10 @@ const THROUGH_THE_FENCE: [(&str, &str); 17] = [
     ("crates/tools/src/foreign/store.rs", "pins, trust and tokens of other MCP servers"),
     ("crates/verger/src/config.rs", "config.toml"),
     ("crates/verger/src/doctor.rs", "looks at the machine"),
+    ("crates/verger/src/install/files.rs", "the settings files of AI clients"),
+    ("crates/verger/src/mcp/desktop.rs", "starts the desktop's opener"),
+    ("crates/verger/src/mcp/keys.rs", "fetches the published keys of an authorization server"),
+    ("crates/verger/src/mcp/rest.rs", "talks to Obsidian's REST plugin"),
     ("crates/verger/src/place.rs", "finds the vault and the data folder"),
     ("crates/verger/src/world.rs", "the clock"),
 ];

@@ -26,7 +26,7 @@ pub struct FindTool;
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// A tool's name, or words for what it should do, e.g. `backlinks of a note`.
-    query: String,
+    pub(crate) query: String,
 }
 
 impl Tool for FindTool {

@@ -229,7 +229,7 @@ fn a_dry_run_changes_nothing_and_shows_all_changes() {
     let rig = rig("a.md: one\n--- b.md: [[a]]");
     let before = rig.files();
     let call = Call::new("move_file", json!({"source": "a.md", "destination": "F/c.md"})).dry();
-    let Outcome::Shown { changes, summary } = rig.run(call, &Nobody) else { panic!("not shown") };
+    let Outcome::Shown { changes, summary, .. } = rig.run(call, &Nobody) else { panic!("not shown") };
     assert_eq!(summary, "move a.md to F/c.md and rewrite its links in 1 file");
     let lines: Vec<String> = changes.iter().map(vault::Change::headline).collect();
     assert_eq!(lines, ["> a.md -> F/c.md", "~ b.md (5 -> 5 bytes)"]);

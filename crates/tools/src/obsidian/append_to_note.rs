@@ -17,19 +17,17 @@ use crate::edit::write_file::refuse_formats;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
-    /// The note; a path with its extension, e.g. `F/a.md`.
     target: NoteTarget,
-    /// The text to add.
     content: String,
     /// Add to this part; the note must exist.
     section: Option<SectionInput>,
-    /// `json`: content is a JSON literal, for frontmatter values and table rows.
+    /// `json`: a JSON literal, for frontmatter and table rows.
     #[serde(default)]
     content_type: ContentType,
     /// Make the section if it is missing.
     #[serde(default)]
     create_target_if_missing: bool,
-    /// Version that you read; refused if the note changed since.
+    /// Version you read.
     if_match: Option<String>,
 }
 

@@ -17,9 +17,8 @@ use crate::edit::rewrite::Original;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
-    /// The note; a path with its extension, e.g. `F/a.md`.
     target: NoteTarget,
-    /// Version that you read; refused if the note changed since.
+    /// Version you read.
     if_match: Option<String>,
 }
 

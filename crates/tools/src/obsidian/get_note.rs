@@ -21,9 +21,7 @@ use super::target::NoteTarget;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
-    /// What to read.
     format: Format,
-    /// The note; a path with its extension, e.g. `F/a.md`.
     target: NoteTarget,
     /// For format `section`. Heading: `Parent::Child` or a unique name; block: id without `^`; frontmatter: key.
     section: Option<SectionInput>,

@@ -31,7 +31,7 @@ fn fifty() -> usize {
 pub struct History;
 
 impl Tool for History {
-    const SPEC: Spec = Spec::new("obsidian_history", Group::Read, Effect::Answers);
+    const SPEC: Spec = Spec::new("obsidian_history", Group::Read, Effect::Answers).deferred();
     type Input = HistoryInput;
 
     async fn plan(&self, input: HistoryInput, view: &View<'_>) -> Result<Plan, Refusal> {
@@ -64,7 +64,7 @@ pub struct UndoInput {
 pub struct Undo;
 
 impl Tool for Undo {
-    const SPEC: Spec = Spec::new("obsidian_undo", Group::Edit, Effect::Edits);
+    const SPEC: Spec = Spec::new("obsidian_undo", Group::Edit, Effect::Edits).deferred();
     type Input = UndoInput;
 
     async fn plan(&self, input: UndoInput, view: &View<'_>) -> Result<Plan, Refusal> {
@@ -84,6 +84,7 @@ mod tests {
     #[test]
     fn a_change_is_listed_and_taken_back() {
         let rig = Rig::new("a.md: one\n", crate::table::obsidian());
+        rig.task.activate(&["obsidian_history".to_owned(), "obsidian_undo".to_owned()]);
         let call = |tool: &str, input: Value| rig.call(tool, input, &Beforehand);
         let note = json!({"target": {"type": "path", "path": "a.md"}, "content": "two\n"});
         call("obsidian_append_to_note", note);

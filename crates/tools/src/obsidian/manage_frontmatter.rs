@@ -14,9 +14,7 @@ use crate::edit::rewrite::Original;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
-    /// What to do.
     operation: FieldOperation,
-    /// The note; a path with its extension, e.g. `F/a.md`.
     target: NoteTarget,
     /// Name of the field.
     #[schemars(length(min = 1))]
@@ -24,7 +22,7 @@ pub struct Input {
     /// For `set`: any JSON value.
     #[serde(default, deserialize_with = "given")]
     value: Option<Value>,
-    /// Version that you read; refused if the note changed since.
+    /// Version you read.
     if_match: Option<String>,
 }
 

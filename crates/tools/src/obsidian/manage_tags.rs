@@ -14,9 +14,7 @@ use crate::edit::rewrite::Original;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
-    /// The note; a path with its extension, e.g. `F/a.md`.
     target: NoteTarget,
-    /// What to do.
     operation: TagOperation,
     /// For `add` and `remove`, without `#`.
     #[serde(default)]
@@ -24,7 +22,7 @@ pub struct Input {
     /// Where to add or remove.
     #[serde(default)]
     location: Place,
-    /// Version that you read; refused if the note changed since.
+    /// Version you read.
     if_match: Option<String>,
 }
 

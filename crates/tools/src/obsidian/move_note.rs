@@ -9,6 +9,7 @@ use super::rooted::Rooted;
 use super::shape::without;
 use crate::edit::move_file::move_to;
 use crate::edit::place::Destination;
+use crate::edit::rewrite::Original;
 
 /// Move or rename a note, file or folder; links to it are rewritten in the same step. Nothing is overwritten.
 #[derive(Deserialize, JsonSchema)]
@@ -18,16 +19,21 @@ pub struct Input {
     path: Rooted<VaultPath>,
     /// New path with its extension, or a folder to move it into (`Archive/`).
     destination: Rooted<Destination>,
+    /// Version of the note that you read.
+    if_match: Option<String>,
 }
 
 /// The tool.
 pub struct MoveNote;
 
 impl Tool for MoveNote {
-    const SPEC: Spec = Spec::new("obsidian_move_note", Group::Edit, Effect::Edits);
+    const SPEC: Spec = Spec::new("obsidian_move_note", Group::Edit, Effect::Edits).deferred();
     type Input = Input;
 
     async fn plan(&self, input: Input, view: &View<'_>) -> Result<Plan, Refusal> {
+        if input.if_match.is_some() {
+            Original::read(view, input.path.0.clone(), input.if_match.as_deref())?;
+        }
         Ok(without(move_to(input.path.0, input.destination.0, view)?, &["created"]))
     }
 }

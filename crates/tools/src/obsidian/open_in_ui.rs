@@ -1,25 +1,33 @@
-//! `obsidian_open_in_ui`: the address under which Obsidian opens a note. Nothing is opened from here: whoever has a
-//! screen follows the address. Without the vault's name in it, Obsidian takes the vault that was open last.
+//! `obsidian_open_in_ui`: a note on the user's screen. Where no app can be reached, the address under which Obsidian opens
+//! it is given instead, and the answer says that nothing was opened.
 
-use pipeline::{Effect, Group, Output, Plan, Refusal, Spec, Tool, View};
+use std::sync::Arc;
+use std::time::Duration;
+
+use pipeline::plan::Leaves;
+use pipeline::{Action, Effect, Group, Output, Plan, Refusal, Spec, Tool, View};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use vault::VaultPath;
 
+use super::app::{App, Page, TARGET, Tab};
 use super::rooted::Rooted;
 use super::target::find;
 
-/// Get the `obsidian://` address of a note for the user to follow. It is not opened from here.
+/// How long the app may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Open a note in Obsidian on the user's screen; without the app you get its `obsidian://` address.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
     /// Path of the note.
     path: Rooted<VaultPath>,
-    /// Refuse a missing note; otherwise the address creates it.
+    /// Refuse a missing note; else the app creates it.
     #[serde(default = "yes")]
     fail_if_missing: bool,
-    /// Open it in a new tab.
+    /// In a new tab.
     #[serde(default)]
     new_leaf: bool,
 }
@@ -29,30 +37,55 @@ fn yes() -> bool {
 }
 
 /// The tool.
-pub struct OpenInUi;
+#[derive(Default)]
+pub struct OpenInUi(pub App);
 
 impl Tool for OpenInUi {
-    const SPEC: Spec = Spec::new("obsidian_open_in_ui", Group::Read, Effect::Answers);
+    const SPEC: Spec = Spec::new("obsidian_open_in_ui", Group::Read, Effect::Acts);
     type Input = Input;
 
     async fn plan(&self, input: Input, view: &View<'_>) -> Result<Plan, Refusal> {
-        let (path, action) = match find(view, &input.path.0) {
-            Ok(path) => (path, "open"),
+        let (path, is_there) = match find(view, &input.path.0) {
+            Ok(path) => (path, true),
             Err(refusal) if refusal.reason == "note_missing" && !input.fail_if_missing => {
                 check_write(view, &input.path.0)?;
-                (input.path.0, "new")
+                (input.path.0, false)
             }
             Err(refusal) => return Err(refusal),
         };
-        let tab = if input.new_leaf { "&paneType=tab" } else { "" };
-        let uri = format!("obsidian://{action}?file={}{tab}", encoded(path.as_str()));
-        let text = match action {
-            "open" => format!("not opened: no app is connected. To see `{path}`, follow {uri}"),
-            _ => format!("there is no `{path}`. Nothing was created or opened; {uri} does both"),
-        };
-        let data = json!({ "path": path, "opened": false, "createdIfMissing": false, "uri": uri });
-        Ok(Plan::Answer(Output::new(text, data)))
+        let uri = self.address(&path, is_there, input.new_leaf);
+        let Some(link) = &self.0.link else { return Ok(Plan::Answer(not_opened(&path, is_there, &uri))) };
+        let link = Arc::clone(link);
+        let tab = if input.new_leaf { Tab::New } else { Tab::Current };
+        let summary = format!("open {path} in Obsidian");
+        Ok(Plan::Act(Action::new(summary, TARGET, Leaves::Nothing, PATIENCE, move || async move {
+            let page = Page { path: path.clone(), uri: uri.clone(), tab };
+            if !link.open(page).await? {
+                return Ok(not_opened(&path, is_there, &uri));
+            }
+            let made = if is_there { "" } else { "; it was not there, so Obsidian makes it" };
+            let data = json!({ "path": path, "opened": true, "createdIfMissing": !is_there, "uri": uri });
+            Ok(Output::new(format!("opened `{path}` in Obsidian{made}"), data))
+        })))
     }
+}
+
+impl OpenInUi {
+    fn address(&self, path: &VaultPath, is_there: bool, new_leaf: bool) -> String {
+        let action = if is_there { "open" } else { "new" };
+        let vault =
+            self.0.vault.as_deref().map(|name| format!("vault={}&", encoded(name))).unwrap_or_default();
+        let tab = if new_leaf { "&paneType=tab" } else { "" };
+        format!("obsidian://{action}?{vault}file={}{tab}", encoded(path.as_str()))
+    }
+}
+
+fn not_opened(path: &VaultPath, is_there: bool, uri: &str) -> Output {
+    let text = match is_there {
+        true => format!("not opened: no app is connected. To see `{path}`, follow {uri}"),
+        false => format!("there is no `{path}`. Nothing was created or opened; {uri} does both"),
+    };
+    Output::new(text, json!({ "path": path, "opened": false, "createdIfMissing": false, "uri": uri }))
 }
 
 /// An address that creates a note is given out only where this agent may write.
@@ -86,22 +119,22 @@ mod tests {
     fn the_address_of_a_note_is_given_and_nothing_is_opened() {
         let vault = "F/Übung 1.md: x";
         check(
-            OpenInUi,
+            OpenInUi::default(),
             vault,
             json!({"path": "/F/übung 1.md", "newLeaf": true}),
             expect![
                 "not opened: no app is connected. To see `F/Übung 1.md`, follow obsidian://open?file=F%2F%C3%9Cbung%201.md&paneType=tab"
             ],
         );
-        expect![[r#"{"path":"F/Übung 1.md","opened":false,"createdIfMissing":false,"uri":"obsidian://open?file=F%2F%C3%9Cbung%201.md"}"#]].assert_eq(&data(OpenInUi, vault, json!({"path": "F/Übung 1.md"})).to_string());
+        expect![[r#"{"path":"F/Übung 1.md","opened":false,"createdIfMissing":false,"uri":"obsidian://open?file=F%2F%C3%9Cbung%201.md"}"#]].assert_eq(&data(OpenInUi::default(), vault, json!({"path": "F/Übung 1.md"})).to_string());
         check(
-            OpenInUi,
+            OpenInUi::default(),
             vault,
             json!({"path": "F/", "failIfMissing": false}),
             expect!["refused: path_is_directory: `F` is a folder. list the folder and name one of its files"],
         );
         check(
-            OpenInUi,
+            OpenInUi::default(),
             vault,
             json!({"path": "new.md"}),
             expect![
@@ -109,7 +142,7 @@ mod tests {
             ],
         );
         check(
-            OpenInUi,
+            OpenInUi::default(),
             vault,
             json!({"path": "new.md", "failIfMissing": false}),
             expect![
@@ -117,7 +150,7 @@ mod tests {
             ],
         );
         check(
-            OpenInUi,
+            OpenInUi::default(),
             vault,
             json!({"path": ".obsidian/x.md", "failIfMissing": false}),
             expect![

@@ -15,21 +15,17 @@ use crate::edit::rewrite::Original;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
-    /// The note; a path with its extension, e.g. `F/a.md`.
     target: NoteTarget,
     /// Heading: `Parent::Child` or a unique name; block: id without `^`; frontmatter: key.
     section: SectionInput,
-    /// Where the content goes.
     operation: PatchOperation,
-    /// The text to put there.
     content: String,
-    /// `json`: content is a JSON literal, for frontmatter values and table rows.
+    /// `json`: a JSON literal, for frontmatter and table rows.
     #[serde(default)]
     content_type: ContentType,
-    /// Options.
     #[serde(default)]
     patch_options: PatchOptions,
-    /// Version that you read; refused if the note changed since.
+    /// Version you read.
     if_match: Option<String>,
 }
 
@@ -46,13 +42,10 @@ enum PatchOperation {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(inline)]
 struct PatchOptions {
-    /// Make the section if it is missing.
     #[serde(default)]
     create_target_if_missing: bool,
-    /// Write even what the section holds already.
     #[serde(default)]
     apply_if_content_preexists: bool,
-    /// Cut the white space next to the content.
     #[serde(default)]
     trim_target_whitespace: bool,
 }

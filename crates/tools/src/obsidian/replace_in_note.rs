@@ -1,7 +1,7 @@
 //! `obsidian_replace_in_note`: search and replace in one note, written once.
 
 use pipeline::{Effect, Group, Plan, Refusal, Spec, Tool, View};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use vault::edit::replace::{self, Replacement};
@@ -16,13 +16,33 @@ use crate::edit::rewrite::Original;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
-    /// The note; a path with its extension, e.g. `F/a.md`.
     target: NoteTarget,
-    /// In order.
-    #[schemars(length(min = 1))]
+    #[schemars(schema_with = "replacements")]
     replacements: Vec<ReplacementInput>,
-    /// Version that you read; refused if the note changed since.
+    /// Version you read.
     if_match: Option<String>,
+}
+
+/// Without words: the names of the fields are those that clients know, and they say it.
+fn replacements(_: &mut SchemaGenerator) -> Schema {
+    let yes_no = |default: bool| json!({ "type": "boolean", "default": default });
+    json_schema!({
+        "type": "array",
+        "minItems": 1,
+        "items": {
+            "type": "object",
+            "properties": {
+                "search": { "type": "string" },
+                "replace": { "type": "string" },
+                "useRegex": yes_no(false),
+                "caseSensitive": yes_no(true),
+                "wholeWord": yes_no(false),
+                "flexibleWhitespace": yes_no(false),
+                "replaceAll": yes_no(true),
+            },
+            "required": ["search", "replace"],
+        },
+    })
 }
 
 /// The tool.

@@ -30,7 +30,6 @@ const CURSOR: &str = "after:";
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
-    /// How to search.
     mode: Mode,
     /// The words or the Dataview query, for all modes but `jsonlogic`.
     query: Option<String>,
@@ -192,6 +191,7 @@ impl Search {
         paths.sort();
         let mut found = Found::default();
         for path in paths {
+            view.go_on()?;
             let Ok(text) = view.text(&path) else {
                 found.unread += 1;
                 continue;

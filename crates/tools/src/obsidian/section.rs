@@ -17,7 +17,6 @@ pub(super) struct SectionInput {
     #[serde(rename = "type")]
     #[schemars(schema_with = "kinds")]
     kind: TargetKind,
-    #[schemars(length(min = 1))]
     target: String,
 }
 

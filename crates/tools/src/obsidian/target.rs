@@ -3,6 +3,8 @@
 //! What is open is read from the workspace that Obsidian saves; only its active pane counts, because the last closed note
 //! is not what somebody means who says "this note". Periodic notes are found, never made.
 
+use std::borrow::Cow;
+
 use jiff::civil::Date;
 use pipeline::{Refusal, View};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -17,25 +19,35 @@ use crate::page::clip;
 
 const WORKSPACE: &str = ".obsidian/workspace.json";
 
-// No doc comments from here on: they would stand in the schema of every tool.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
-#[schemars(inline)]
 pub(super) enum NoteTarget {
-    Path {
-        path: Rooted<VaultPath>,
-    },
+    Path { path: Rooted<VaultPath> },
     Active {},
-    Periodic {
-        #[schemars(schema_with = "periods")]
-        period: Period,
-        #[schemars(regex(pattern = r"^\d{4}-\d{2}-\d{2}$"))]
-        date: Option<String>,
-    },
+    Periodic { period: Period, date: Option<String> },
 }
 
-fn periods(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": Period::ALL.map(Period::name) })
+/// One object with the fields of all three kinds: a list of kinds says the same in three times the bytes, once for each
+/// tool that takes a target. What does not fit its kind is refused when it is read.
+impl JsonSchema for NoteTarget {
+    fn schema_name() -> Cow<'static, str> {
+        "target".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "properties": {
+                "type": { "type": "string", "enum": ["path", "active", "periodic"] },
+                "path": { "type": "string" },
+                "period": { "type": "string", "enum": Period::ALL.map(Period::name) },
+                "date": { "type": "string", "format": "date" },
+            },
+            "required": ["type"],
+        })
+    }
 }
 
 impl NoteTarget {

@@ -17,19 +17,17 @@ use crate::edit::write_file::refuse_formats;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
-    /// The note; a path with its extension, e.g. `F/a.md`.
     target: NoteTarget,
-    /// The new text.
     content: String,
     /// Replace only this part: its heading, id or key stays.
     section: Option<SectionInput>,
-    /// `json`: content is a JSON literal, for frontmatter values and table rows.
+    /// `json`: a JSON literal, for frontmatter and table rows.
     #[serde(default)]
     content_type: ContentType,
     /// Replace a whole note that exists.
     #[serde(default)]
     overwrite: bool,
-    /// Version that you read; refused if the note changed since.
+    /// Version you read.
     if_match: Option<String>,
 }
 

@@ -26,15 +26,15 @@ pub struct GetDailyNote;
 pub struct Input {
     /// Periods from today or from `date`: -1 is yesterday's note, or last week's.
     #[serde(default)]
-    offset: i64,
+    pub(crate) offset: i64,
     /// Make the note if it is missing.
     #[serde(default)]
-    create: bool,
+    pub(crate) create: bool,
     /// Which kind of note: daily, weekly, monthly, quarterly or yearly.
     #[serde(default = "daily")]
-    period: Period,
+    pub(crate) period: Period,
     /// A day of the period, e.g. `2026-03-14`, instead of today in the user's time zone.
-    date: Option<String>,
+    pub(crate) date: Option<String>,
 }
 
 fn daily() -> Period {

@@ -25,16 +25,16 @@ pub struct VaultHealthCheck;
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Only findings of this kind.
-    kind: Option<Kind>,
+    pub(crate) kind: Option<Kind>,
     /// How far to look.
     #[serde(default)]
-    look: Look,
+    pub(crate) look: Look,
     /// Findings to list at most, up to 500.
     #[serde(default = "fifty")]
-    limit: usize,
+    pub(crate) limit: usize,
     /// How many to pass over: `next` of the page before.
     #[serde(default)]
-    offset: usize,
+    pub(crate) offset: usize,
 }
 
 /// How far to look.

@@ -107,3 +107,31 @@ fn the_contents_of_a_folder_are_told_whole_or_not_at_all() {
         std::fs::remove_file(place).unwrap();
     }
 }
+
+#[test]
+fn a_view_over_drafts_shows_them_and_still_hides_what_is_hidden() {
+    let rig = Rig::new(&[("a.md", b"old"), ("Private/s.md", b"s")]);
+    let scope = ignoring("Private/");
+    let drafts = vault::view::Drafts::default();
+    drafts.put(path("a.md"), "new".to_owned());
+    drafts.put(path("b.md"), "made".to_owned());
+    drafts.put(path("Private/s.md"), "seen?".to_owned());
+    let view = rig.vault.view(&scope).over(&drafts);
+    assert_eq!(view.text(&path("a.md")).unwrap(), "new");
+    assert_eq!(view.text_if_any(&path("b.md")).unwrap().as_deref(), Some("made"));
+    assert_eq!(view.text(&path("Private/s.md")).unwrap_err().reason(), "note_missing");
+    assert_eq!(view.look(&path("Private/s.md")).unwrap().map(|entry| entry.path), None);
+    assert_eq!(rig.vault.view(&scope).text(&path("a.md")).unwrap(), "old");
+}
+
+#[test]
+fn a_view_that_was_called_off_reads_no_more() {
+    let rig = Rig::new(&[("a.md", b"x")]);
+    let scope = ignoring("");
+    static STOPPED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+    let stop = || STOPPED.load(std::sync::atomic::Ordering::Relaxed);
+    let view = rig.vault.view(&scope).unless(&stop);
+    assert_eq!(view.text(&path("a.md")).unwrap(), "x");
+    STOPPED.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(view.text(&path("a.md")).unwrap_err().reason(), "io");
+}

@@ -99,7 +99,10 @@ fn list(door: &Door<'_>) -> Result<(), Failure> {
 }
 
 fn add(door: &Door<'_>, tool: String, paths: &str, expires: Option<&str>) -> Result<(), Failure> {
-    let found = door.road.registry.find(&tool, &Rights::all())?;
+    // A grant may be for a client of either surface.
+    let surfaces = [&door.road.registry, &tools::table::obsidian()];
+    let known = surfaces.iter().find_map(|registry| registry.find(&tool, &Rights::all()).ok());
+    let found = known.map_or_else(|| door.road.registry.find(&tool, &Rights::all()), Ok)?;
     if found.spec().effect != Effect::Edits {
         return Err(Failure::usage(
             format!("`{tool}` changes no notes, so it needs no grant"),

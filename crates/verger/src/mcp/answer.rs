@@ -31,10 +31,17 @@ pub fn result(
             result.meta = checkpoint.as_ref().map(|id| meta(id));
             Ok(result)
         }
-        Outcome::Shown { summary, changes } => {
+        Outcome::Shown { summary, changes, would_say } => {
             let text = format!("Would: {summary}\n{}", vault::change::diff_all(changes));
             let paths: Vec<_> = changes.iter().map(|change| change.path()).collect();
-            let data = json!({"dryRun": true, "summary": summary, "paths": paths});
+            // What the tool would say, so that the answer has the shape that was announced.
+            let mut data = would_say.data.clone();
+            if !data.is_object() {
+                data = json!({});
+            }
+            data["dryRun"] = json!(true);
+            data["summary"] = json!(summary);
+            data["paths"] = json!(paths);
             // The diff shows what stands in the notes.
             Ok(success(&Output::new(text, data).from_vault("dry run"), task, paging))
         }
@@ -126,7 +133,8 @@ fn code(reason: &str) -> i32 {
         "timeout" => TIMEOUT,
         "path_forbidden" | "checkpoint_forbidden" | "denied" | "not_permitted" => FORBIDDEN,
         "settings_invalid" => CONFIGURATION,
-        "omnisearch_unreachable" => UNAVAILABLE,
+        "omnisearch_unreachable" | "app_unreachable" => UNAVAILABLE,
+        "app_unauthorized" => UNAUTHORIZED,
         "cancelled" | "repeated_call" | "repeated_search" | "tool_deferred" => INVALID_REQUEST,
         "cursor_invalid" => INVALID_PARAMS,
         "io" | "internal" | "store_damaged" | "audit_unavailable" | "grants_unreadable"
@@ -140,6 +148,7 @@ const NOT_FOUND: i32 = -32001;
 const CONFLICT: i32 = -32002;
 const TIMEOUT: i32 = -32004;
 const FORBIDDEN: i32 = -32005;
+const UNAUTHORIZED: i32 = -32006;
 const VALIDATION: i32 = -32007;
 const CONFIGURATION: i32 = -32008;
 const INVALID_REQUEST: i32 = -32600;

@@ -1,7 +1,7 @@
 //! Who decides on a call that came over MCP: the client by having been let in, or its user by elicitation.
 //!
-//! Changes to notes are what the client was started for, so they are allowed and can be taken back; a delete is asked
-//! where the client can ask; what leaves the machine, and everything under `--ask`, is asked or denied.
+//! Changes to notes are what the client was started for, so they are allowed and can be taken back; a delete and a command
+//! of the app are asked where the client can ask; what leaves the machine, and everything under `--ask`, is asked or denied.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -94,11 +94,12 @@ impl AtClient {
 
     async fn decide(&self, question: &Question<'_>) -> Decision {
         let delete = is_delete(question.changes);
-        // An action has a target; no client was let in for that.
-        let must_ask =
-            self.approval == Approval::Ask || question.target.is_some() || question.warning.is_some();
+        // An action has a target; no client was let in for that, but for the app beside the vault, which somebody connected.
+        let beyond = question.target.is_some_and(|target| target != tools::obsidian::app::TARGET);
+        let must_ask = self.approval == Approval::Ask || beyond || question.warning.is_some();
+        let command = question.tool == "obsidian_execute_command";
         let said = match &self.way {
-            _ if !must_ask && !delete => return Decision::Yes(Lifetime::Once),
+            _ if !must_ask && !delete && !command => return Decision::Yes(Lifetime::Once),
             Way::None if must_ask => {
                 let reason = "the client cannot ask its user, and no grant covers it".to_owned();
                 return Decision::No { reason: Some(reason) };

@@ -42,6 +42,7 @@ struct Known {
 
 impl Keys {
     /// Keys from this address. Nothing is fetched yet.
+    #[expect(clippy::disallowed_methods, reason = "the published keys, at the address that the person named")]
     pub fn at(address: String) -> Result<Keys, Failure> {
         // Whoever comes second finds it done.
         rustls::crypto::ring::default_provider().install_default().ok();

@@ -10,6 +10,9 @@ use serde_json::{Map, Value, json};
 use vault::VaultPath;
 use vault::files::Kind;
 use vault::note;
+use vault::policy::Limits;
+
+use super::vaults::{Vaults, scope};
 
 /// The name under which the road and the audit know it.
 pub const TOOL: &str = "read_resource";
@@ -18,8 +21,67 @@ const NOTES: &str = "obsidian://vault/";
 const TAGS: &str = "obsidian://tags";
 const STATUS: &str = "obsidian://status";
 
+/// Notes on one page of the listing.
+const PAGE: usize = 200;
+
+/// One page of what can be listed: the fixed addresses first, then the notes. `notes` are their addresses and paths, sorted;
+/// the cursor is how many were listed before.
+pub fn page(
+    notes: &[(String, VaultPath)],
+    cursor: Option<&str>,
+) -> Result<(Vec<Resource>, Option<String>), Refusal> {
+    let start = match cursor.map(str::parse::<usize>) {
+        None => 0,
+        Some(Ok(start)) if start > 0 && start <= notes.len() => start,
+        Some(_) => {
+            let hint = "pass nextCursor as it came, or leave it out to start anew";
+            return Err(Refusal::new("cursor_invalid", "the cursor is not one of this list", hint));
+        }
+    };
+    let mut listed = if start == 0 { list() } else { Vec::new() };
+    let end = notes.len().min(start + PAGE);
+    listed.extend(notes[start..end].iter().map(|(uri, path)| {
+        Resource::new(uri.clone(), path.to_string())
+            .with_title(path.stem())
+            .with_mime_type("application/json")
+    }));
+    Ok((listed, (end < notes.len()).then(|| end.to_string())))
+}
+
+/// The notes of all vaults that a client with these limits may read: address and path, sorted in each vault.
+pub fn notes(vaults: &Vaults, limits: &Limits) -> Result<Vec<(String, VaultPath)>, Refusal> {
+    let mut all = Vec::new();
+    for served in vaults.all() {
+        let scope = scope(&served.road, limits)?;
+        let catalog = served.road.vault().view(&scope).catalog()?;
+        let mut paths: Vec<VaultPath> =
+            catalog.ask(|catalog, visible| catalog.notes(visible).map(|info| info.path.clone()).collect());
+        paths.sort();
+        all.extend(paths.into_iter().map(|path| (vaults.address(served, address(&path)), path)));
+    }
+    Ok(all)
+}
+
+/// The address of a note.
+pub fn address(path: &VaultPath) -> String {
+    format!("{NOTES}{}", encode(path.as_str()))
+}
+
+/// Whether something lies at an address, judged by the address alone.
+pub fn is_address(uri: &str) -> Result<(), Refusal> {
+    Address::parse(uri).map(|_| ())
+}
+
+/// Whether this is the template of notes, as a client names it for completion.
+pub fn is_note_template(uri: &str) -> bool {
+    matches!(uri, NOTE_TEMPLATE | NOTE_TEMPLATE_OF_SEVERAL)
+}
+
+const NOTE_TEMPLATE: &str = "obsidian://vault/{+path}";
+const NOTE_TEMPLATE_OF_SEVERAL: &str = "obsidian://vault/{+path}{?vault}";
+
 /// The addresses that can be listed.
-pub fn list() -> Vec<Resource> {
+fn list() -> Vec<Resource> {
     vec![
         Resource::new(TAGS, "tags")
             .with_title("Tags")
@@ -33,21 +95,24 @@ pub fn list() -> Vec<Resource> {
 }
 
 /// The addresses of notes.
-pub fn templates() -> Vec<ResourceTemplate> {
+pub fn templates(several: bool) -> Vec<ResourceTemplate> {
     vec![
-        ResourceTemplate::new("obsidian://vault/{+path}", "note")
+        ResourceTemplate::new(if several { NOTE_TEMPLATE_OF_SEVERAL } else { NOTE_TEMPLATE }, "note")
             .with_title("Note")
             .with_description("A note by its path with extension: content, frontmatter, tags and times")
             .with_mime_type("application/json"),
     ]
 }
 
+/// The name of notes in scopes.
+pub const NOTE: &str = "note";
+
 /// The name under which an address is listed; scopes carry it.
 pub fn name(uri: &str) -> &'static str {
     match uri {
         TAGS => "tags",
         STATUS => "status",
-        _ => "note",
+        _ => NOTE,
     }
 }
 
@@ -124,7 +189,7 @@ impl Address {
 }
 
 /// `%20` and its like as the characters they stand for; `None` if that is no text.
-fn decode(text: &str) -> Option<String> {
+pub fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -137,6 +202,17 @@ fn decode(text: &str) -> Option<String> {
         bytes.push(u8::try_from(high * 16 + low).ok()?);
     }
     String::from_utf8(bytes).ok()
+}
+
+/// Percent-encoded, all but letters, digits and `-._~/`.
+pub fn encode(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+            char::from(byte).to_string()
+        }
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
 }
 
 fn read(address: &Address, view: &View<'_>) -> Result<Plan, Refusal> {

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use pipeline::{Call, Outcome, Refusal, Task};
+use pipeline::{Call, Outcome, Refusal, Task, World};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
@@ -17,16 +17,18 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::answer;
 use super::asker::{AtClient, Way};
 use super::fixtures::Fixtures;
-use super::hall::{Approval, Hall};
-use super::resource;
+use super::hall::{Approval, Hall, block};
+use super::news::Listener;
 use super::surface::{self, Surface};
 use super::tasks::{Sitting, Visitor};
 use super::turn::Turn;
+use super::{complete, prompts, resource};
+use crate::world::RealWorld;
 
 /// Methods that the SDK knows; one that arrives as unknown has parameters that do not fit.
 const METHODS: [&str; 14] = [
@@ -56,12 +58,16 @@ pub struct Server {
     initialized: AtomicBool,
     /// The session that ends with this server.
     sitting: OnceLock<Sitting>,
+    /// The client, as one who is told of changes.
+    listener: Arc<Listener>,
 }
 
 impl Server {
     /// A server in this hall.
     pub fn new(hall: Arc<Hall>) -> Server {
-        Server { hall, initialized: AtomicBool::new(false), sitting: OnceLock::new() }
+        let listener = Arc::new(Listener::default());
+        hall.connection.news.join(&listener);
+        Server { hall, initialized: AtomicBool::new(false), sitting: OnceLock::new(), listener }
     }
 
     fn task(&self, context: &RequestContext<RoleServer>) -> Arc<Task> {
@@ -77,6 +83,23 @@ impl Server {
     fn fixtures(&self) -> Option<&Fixtures> {
         self.hall.connection.fixtures.as_ref()
     }
+
+    fn capabilities(&self) -> ServerCapabilities {
+        if let Some(fixtures) = self.fixtures() {
+            return fixtures.capabilities();
+        }
+        let mut capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_prompts()
+            .enable_completions()
+            .build();
+        capabilities.logging = Some(JsonObject::new());
+        capabilities
+    }
 }
 
 impl Drop for Server {
@@ -89,14 +112,8 @@ impl Drop for Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let mut capabilities =
-            ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
-        capabilities.logging = Some(JsonObject::new());
-        if let Some(fixtures) = self.fixtures() {
-            capabilities = fixtures.capabilities();
-        }
         let name = Implementation::new("verger", env!("CARGO_PKG_VERSION")).with_title("Verger");
-        ServerConfig::new(capabilities)
+        ServerConfig::new(self.capabilities())
             .with_protocol_version(ProtocolVersion::V_2025_11_25)
             .with_server_info(name)
             .with_instructions(self.hall.instructions())
@@ -114,7 +131,8 @@ impl ServerHandler for Server {
         self.negotiate_initialize(&request)
     }
 
-    async fn on_initialized(&self, _: NotificationContext<RoleServer>) {
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.listener.arrive(context.peer);
         self.hall.watch();
     }
 
@@ -131,7 +149,9 @@ impl ServerHandler for Server {
         one_page(request)?;
         let task = self.task(&context);
         let listings = self.hall.connection.road.registry.list(&task.rights).into_iter();
-        let tools = listings.filter(|listing| !listing.spec.deferred).map(surface::tool);
+        let vaults = self.hall.connection.vaults.choice();
+        let shown = listings.filter(|listing| !listing.spec.deferred || task.is_active(&listing.spec.name));
+        let tools = shown.map(|listing| surface::tool(listing, &vaults));
         let fixtures = self.fixtures().map(Fixtures::tools).unwrap_or_default();
         Ok(ListToolsResult::with_all_items(tools.chain(fixtures).collect()))
     }
@@ -158,17 +178,23 @@ impl ServerHandler for Server {
             task.repetition.reset();
         }
         let asker = AtClient::new(connection.approval, self.way(&request, &context));
-        let mut call = Call::new(request.name.as_ref(), Value::Object(request.arguments.unwrap_or_default()));
-        if connection.dry_run {
-            call = call.dry();
-        }
-        let outcome = self.hall.run(&task, call, &asker, &context).await;
+        let outcome = match self.hall.prepare(&request.name, request.arguments.unwrap_or_default()).await {
+            Ok((road, call)) => self.hall.run(&road, &task, call, &asker, &context).await,
+            Err(refusal) => Some(Outcome::Refused(refusal)),
+        };
         let outcome = outcome.unwrap_or_else(|| Outcome::Refused(cancelled()));
         if let Some(question) = asker.open_question() {
             return Ok(question.into());
         }
-        if matches!(outcome, Outcome::Done { .. }) {
+        if matches!(outcome, Outcome::Steered(..)) && !begins_alone(&context) {
+            // The tools that were found are listed from now on.
+            context.peer.notify_tool_list_changed().await.ok();
+        }
+        if let Outcome::Done { changes, checkpoint, .. } = &outcome {
             self.hall.collect();
+            let id = checkpoint.as_deref().unwrap_or("none");
+            let news = format!("{}: {} changed, checkpoint {id}", request.name, changes.len());
+            self.listener.inform(&news).await;
         }
         let outcome = match outcome {
             Outcome::Denied(_) if asker.declined_delete() => Outcome::Refused(cancelled()),
@@ -183,7 +209,8 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         one_page(request)?;
-        Ok(ListPromptsResult::with_all_items(self.fixtures().map(Fixtures::prompts).unwrap_or_default()))
+        let all = self.fixtures().map_or_else(prompts::list, Fixtures::prompts);
+        Ok(ListPromptsResult::with_all_items(all))
     }
 
     async fn get_prompt(
@@ -193,56 +220,94 @@ impl ServerHandler for Server {
     ) -> Result<GetPromptResponse, ErrorData> {
         match self.fixtures() {
             Some(fixtures) => fixtures.prompt(request),
-            None => Err(ErrorData::invalid_params("there are no prompts here", None)),
+            None => prompts::get(&request).map(GetPromptResponse::from),
         }
     }
 
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Ok(self.fixtures().map(|fixtures| fixtures.complete(&request)).unwrap_or_default())
+        if let Some(fixtures) = self.fixtures() {
+            return Ok(fixtures.complete(&request));
+        }
+        // Names of notes are as good as a listing of them.
+        if !Visitor::of(&context).principal.may_read(resource::NOTE) {
+            return Ok(CompleteResult::default());
+        }
+        let (road, limits) = (&self.hall.connection.road, &self.hall.connection.limits);
+        let today = RealWorld.now().date();
+        block(async { complete::complete(&request, road, limits, today) }).map(CompleteResult::new)
     }
 
-    /// Accepted, because older clients ask for it; trouble goes to stderr at every level.
     #[expect(deprecated, reason = "revisions before 2026-07-28 have it")]
     async fn set_level(
         &self,
-        _: rmcp::model::SetLevelRequestParams,
+        request: rmcp::model::SetLevelRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if begins_alone(&context) {
             return Err(no_method("logging/setLevel"));
         }
+        self.listener.set_level(request.level);
         Ok(())
     }
 
     async fn subscribe(
         &self,
-        _: rmcp::model::SubscribeRequestParams,
-        _: RequestContext<RoleServer>,
+        request: rmcp::model::SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.fixtures().map(|_| ()).ok_or_else(|| no_method("resources/subscribe"))
+        if begins_alone(&context) {
+            return Err(no_method("resources/subscribe"));
+        }
+        if self.fixtures().is_some() {
+            return Ok(());
+        }
+        let named = self.hall.connection.vaults.of_address(&request.uri);
+        let (_, address) = named.map_err(|refusal| answer::error(&refusal))?;
+        resource::is_address(address).map_err(|refusal| answer::error(&refusal))?;
+        if !Visitor::of(&context).principal.may_read(resource::name(address)) {
+            return Err(answer::error(&resource::out_of_scope(address)));
+        }
+        self.listener.arrive(context.peer);
+        self.hall.watch();
+        match self.listener.subscribe(request.uri) {
+            true => Ok(()),
+            false => Err(ErrorData::invalid_params("too many subscriptions; end some first", None)),
+        }
     }
 
     async fn unsubscribe(
         &self,
-        _: rmcp::model::UnsubscribeRequestParams,
-        _: RequestContext<RoleServer>,
+        request: rmcp::model::UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.fixtures().map(|_| ()).ok_or_else(|| no_method("resources/unsubscribe"))
+        if begins_alone(&context) {
+            return Err(no_method("resources/unsubscribe"));
+        }
+        self.listener.unsubscribe(&request.uri);
+        Ok(())
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        self.fixtures().map(|fixtures| requested.supported_by(&fixtures.capabilities()))
+        Some(requested.supported_by(&self.capabilities()))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         match self.fixtures() {
             Some(fixtures) => fixtures.listen(context).await,
             None => {
+                let principal = Visitor::of(context.request_context()).principal;
+                self.hall.watch();
+                let place = self
+                    .hall
+                    .connection
+                    .news
+                    .listen(context.sink().clone(), move |uri| principal.may_read(resource::name(uri)));
                 context.cancelled().await;
+                self.hall.connection.news.leave(place);
                 Ok(())
             }
         }
@@ -253,11 +318,16 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        one_page(request)?;
+        let (vaults, limits) = (&self.hall.connection.vaults, &self.hall.connection.limits);
+        let cursor = request.and_then(|request| request.cursor);
+        let page = block(async { resource::page(&resource::notes(vaults, limits)?, cursor.as_deref()) });
+        let (own, next) = page.map_err(|refusal| answer::error(&refusal))?;
         let principal = Visitor::of(&context).principal;
-        let own = resource::list().into_iter().filter(|resource| principal.may_read(&resource.name));
+        let own = own.into_iter().filter(|resource| principal.may_read(resource::name(&resource.uri)));
         let fixtures = self.fixtures().map(Fixtures::resources).unwrap_or_default();
-        Ok(ListResourcesResult::with_all_items(fixtures.into_iter().chain(own).collect()))
+        let mut result = ListResourcesResult::with_all_items(fixtures.into_iter().chain(own).collect());
+        result.next_cursor = next;
+        Ok(result)
     }
 
     async fn list_resource_templates(
@@ -267,7 +337,9 @@ impl ServerHandler for Server {
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         one_page(request)?;
         let principal = Visitor::of(&context).principal;
-        let own = resource::templates().into_iter().filter(|template| principal.may_read(&template.name));
+        let several = !self.hall.connection.vaults.choice().is_empty();
+        let own =
+            resource::templates(several).into_iter().filter(|template| principal.may_read(&template.name));
         let fixtures = self.fixtures().map(Fixtures::templates).unwrap_or_default();
         Ok(ListResourceTemplatesResult::with_all_items(own.chain(fixtures).collect()))
     }
@@ -288,9 +360,11 @@ impl ServerHandler for Server {
         self.hall.watch();
         let task = self.task(&context);
         let reader = self.hall.reader(&task);
-        let call = Call::new(resource::TOOL, json!({"uri": request.uri}));
+        let named = self.hall.connection.vaults.of_address(&request.uri);
+        let (served, uri) = named.map_err(|refusal| answer::error(&refusal))?;
+        let call = Call::new(resource::TOOL, json!({"uri": uri}));
         let asker = AtClient::new(Approval::Ask, Way::None);
-        let outcome = self.hall.run(&reader, call, &asker, &context).await;
+        let outcome = self.hall.run(&served.road, &reader, call, &asker, &context).await;
         let outcome = outcome.unwrap_or_else(|| Outcome::Refused(cancelled()));
         if let Some(refusal) = outcome.refusal() {
             return Err(answer::error(refusal));
