@@ -139,6 +139,17 @@ impl Audit {
         tail.file.sync_data().map_err(|error| unusable(&self.path, &error))
     }
 
+    /// The hash of the last line now. A commit keeps it, so that lines which were cut off later are missed.
+    pub fn last_hash(&self) -> Option<String> {
+        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let length = tail.file.metadata().ok()?.len();
+        if length != tail.length {
+            tail.hash = last_hash(&tail.file, length).ok()?;
+            tail.length = length;
+        }
+        Some(tail.hash.clone()).filter(|hash| hash != FIRST)
+    }
+
     /// Writes the lines of commits whose process died before it could. Returns how many.
     pub fn catch_up(&self, commits: impl Iterator<Item = (String, Value)>) -> Result<usize, Refusal> {
         let (text, whole) = self.recent()?;
@@ -212,7 +223,8 @@ impl Audit {
                     if line.hash != chain(&line.prev, &line.entry) {
                         report.problems.push(format!("audit: line {number} was changed"));
                     }
-                    prev = line.hash;
+                    prev.clone_from(&line.hash);
+                    report.hashes.insert(line.hash);
                 }
             }
         }
@@ -236,6 +248,9 @@ pub struct Verified {
     pub lines: usize,
     /// What is wrong.
     pub problems: Vec<String>,
+    /// The hashes of all lines.
+    #[serde(skip)]
+    pub hashes: HashSet<String>,
 }
 
 fn write_line(tail: &mut Tail, entry: Entry) -> std::io::Result<()> {

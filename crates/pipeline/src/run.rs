@@ -451,7 +451,10 @@ impl Road {
         let mut entry = story.entry(&Outcome::Answered(Output::default()));
         entry.outcome = Ended::Done;
         entry.checkpoint = Some(id.clone());
-        let note = serde_json::to_value(&entry).unwrap_or(Value::Null);
+        let mut note = serde_json::to_value(&entry).unwrap_or(Value::Null);
+        if let Some(hash) = self.audit.last_hash() {
+            note["after"] = hash.into();
+        }
         self.vault.commit(&Commit {
             changes: &edit.changes,
             task: &task.id,

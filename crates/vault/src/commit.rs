@@ -14,7 +14,7 @@ use crate::files::Kind;
 use crate::path::{VaultFolder, VaultPath};
 use crate::recover;
 use crate::store::blob::{self, Hash};
-use crate::store::record::{BlobPlace, Checkpoint, CheckpointId, Ending, Record, Side, Step};
+use crate::store::record::{BlobPlace, Checkpoint, CheckpointId, Ending, Kept, Record, Side, Step};
 use crate::store::{self, Store};
 
 /// What is to be committed, and in whose name.
@@ -355,7 +355,7 @@ fn write_down(disk: &Disk, store: &mut Store, commit: &Commit<'_>, work: &Work) 
         time_ms: commit.time_ms,
         steps,
         blobs: blobs.places,
-        note: commit.note.clone(),
+        note: commit.note.as_ref().map(Kept::of),
     };
     store.log.append(Record::Commit(Box::new(checkpoint)), &blobs.bytes)
 }

@@ -166,7 +166,7 @@ impl Vault {
         entries[entries.len().saturating_sub(RECENT)..]
             .iter()
             .filter(|entry| matches!(entry.ending, Some(Ending::Done | Ending::Finished)))
-            .filter_map(|entry| Some((entry.checkpoint.id.clone(), entry.checkpoint.note.clone()?)))
+            .filter_map(|entry| Some((entry.checkpoint.id.clone(), entry.checkpoint.note.as_ref()?.value())))
             .collect()
     }
 

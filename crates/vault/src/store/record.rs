@@ -53,7 +53,35 @@ pub struct Checkpoint {
     pub blobs: Vec<BlobPlace>,
     /// What the caller wants to keep with the commit (the road keeps its audit entry here).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<serde_json::Value>,
+    pub note: Option<Kept>,
+}
+
+/// JSON that is kept as text: as a tree it takes several times the memory, for every commit and as long as the log is open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept(Box<str>);
+
+impl Kept {
+    /// Keeps a value.
+    pub fn of(value: &serde_json::Value) -> Kept {
+        Kept(value.to_string().into())
+    }
+
+    /// The value again.
+    pub fn value(&self) -> serde_json::Value {
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
+}
+
+impl Serialize for Kept {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Kept {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Kept, D::Error> {
+        serde_json::Value::deserialize(deserializer).map(|value| Kept::of(&value))
+    }
 }
 
 /// One thing done to the vault.

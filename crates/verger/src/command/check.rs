@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use pipeline::Refusal;
 use pipeline::audit::{Ended, Entry};
-use serde_json::json;
+use serde_json::{Value, json};
 use vault::store::gc::ReadData;
 use vault::store::record::Ending;
 use vault::view::CheckpointInfo;
@@ -32,6 +32,7 @@ pub fn check(door: &Door<'_>, read_data: bool, repair: bool) -> Result<(), Failu
     let checkpoints = vault.view(&scope).checkpoints();
     let mut problems = store.problems.clone();
     problems.extend(audit.problems.iter().cloned());
+    problems.extend(cut_off(&vault.commits_with_notes(), &audit.hashes));
     problems.extend(interrupted(&checkpoints));
     problems.extend(stories(&checkpoints, &door.road.audit.last(usize::MAX)?));
     let summary = format!(
@@ -47,6 +48,17 @@ fn interrupted(checkpoints: &[CheckpointInfo]) -> Vec<String> {
         .filter(|info| info.ending.is_none())
         .map(|info| format!("checkpoint {}: the change was interrupted and is not put in order yet", info.id))
         .collect()
+}
+
+/// A commit remembers the line of the audit before it. Only the first that is missing is told: the rest follows from it.
+fn cut_off(commits: &[(String, Value)], hashes: &HashSet<String>) -> Option<String> {
+    let lost = |(_, note): &&(String, Value)| {
+        note.get("after").and_then(Value::as_str).is_some_and(|hash| !hashes.contains(hash))
+    };
+    let (id, _) = commits.iter().find(lost)?;
+    Some(format!(
+        "audit: the line before checkpoint {id} is not there any more: lines were cut off, or lost when the machine went down"
+    ))
 }
 
 /// Each change that took effect has its line in the audit, and each line its change.

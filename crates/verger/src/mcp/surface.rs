@@ -132,7 +132,9 @@ mod tests {
                 let tool = serde_json::to_value(tool(listing, &[])).unwrap();
                 assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
                 let hints = &tool["annotations"];
-                assert_eq!(hints["destructiveHint"] == true, effect == Effect::Edits, "{name}");
+                let changes =
+                    effect == Effect::Edits || (effect == Effect::Acts && name != "obsidian_open_in_ui");
+                assert_eq!(hints["destructiveHint"] == true, changes, "{name}");
                 assert_eq!(hints["openWorldHint"] == true, effect == Effect::Acts, "{name}");
                 let dry = &tool["inputSchema"]["properties"]["dryRun"];
                 assert_eq!(dry.is_object(), effect == Effect::Edits, "{name}");

@@ -44,6 +44,20 @@ fn a_changed_and_a_missing_audit_line_are_found() {
 }
 
 #[test]
+fn an_audit_that_was_cut_at_its_end_is_found_by_the_next_commit_before_the_cut() {
+    let rig = with_history();
+    rig.run(&["read", "Nowhere"]);
+    rig.ok(&["append", "Inbox", "four", "-y"]);
+    let file = rig.data().join("audit.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let kept: String = text.lines().take(2).map(|line| format!("{line}\n")).collect();
+    std::fs::write(&file, kept).unwrap();
+    let said = rig.run(&["check"]);
+    assert_eq!(said.code, 4, "{said:?}");
+    assert!(said.out.contains("lines were cut off"), "{said:?}");
+}
+
+#[test]
 fn a_damaged_store_is_named_refuses_writes_and_is_repaired() {
     let rig = with_history();
     let file = rig.data().join("checkpoints.log");

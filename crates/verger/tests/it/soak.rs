@@ -78,7 +78,16 @@ fn call(client: &mut Client, dice: &mut Dice, round: usize) -> Option<(usize, St
     wrote.then_some((number, marker))
 }
 
-/// Edits notes of its own as an editor does, until it is told to stop. Returns how often each was edited.
+/// Tells the editor to stop when it goes.
+struct Ended<'s>(&'s AtomicBool);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Edits notes of its own as an editor does, until it is told to stop; counts how often.
 fn edit_outside(rig: &Rig, stop: &AtomicBool, edits: &AtomicUsize) {
     let mut dice = Dice(99);
     while !stop.load(Ordering::Relaxed) {
@@ -107,13 +116,15 @@ fn soak() {
         );
     }
     (0..OUTSIDE).for_each(|number| rig.write(&format!("outside/o{number}.md"), "# O\n"));
-    let mut client = Client::new(&rig, &[], json!({}));
+    let mut client = Client::new(&rig, &["--all-tools"], json!({}));
     let (stop, edits) = (AtomicBool::new(false), AtomicUsize::new(0));
     let mut markers: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     let mut dice = Dice(7);
     let mut early = None;
     std::thread::scope(|scope| {
         scope.spawn(|| edit_outside(&rig, &stop, &edits));
+        // A failed check must end the editor, too, or the test would wait for it for ever.
+        let _ended = Ended(&stop);
         for round in 0..rounds {
             if let Some((number, marker)) = call(&mut client, &mut dice, round) {
                 markers.entry(number).or_default().push(marker);
@@ -122,7 +133,6 @@ fn soak() {
                 early = Some(held(client.process()));
             }
         }
-        stop.store(true, Ordering::Relaxed);
     });
     let (early, late) = (early.unwrap(), held(client.process()));
     println!(

@@ -29,7 +29,14 @@ pub fn table(data: &Value, width: Option<usize>, paper: &Paper) -> String {
     }
     let mut out = paper.paint(Role::Title, line(&headers, &widths).trim_end()) + "\n";
     rows.iter().for_each(|row| out += &format!("{}\n", line(row, &widths).trim_end()));
-    let count = data["rows"].as_array().map_or(rows.len(), Vec::len);
+    let count = match (data["rows"].as_array(), data["type"].as_str()) {
+        (Some(rows), _) => rows.len(),
+        // The name of a group has no box in front.
+        (None, Some("task")) => {
+            rows.iter().filter(|row| row.first().is_some_and(|cell| !cell.is_empty())).count()
+        }
+        _ => rows.len(),
+    };
     let count = if count == 1 { "1 row".to_owned() } else { format!("{count} rows") };
     out + &paper.paint(Role::Dim, &count) + "\n"
 }
