@@ -8,7 +8,7 @@ use crate::agent::FindTool as AgentFindTool;
 use crate::agent::find_tool;
 
 /// More tools, by name or purpose; what is found can be called from then on: obsidian_batch_edit (several edits, one undo),
-/// obsidian_get_links, obsidian_health_check, obsidian_history, obsidian_move_note (links follow), obsidian_periodic_note
+/// obsidian_health_check, obsidian_history, obsidian_move_note (links follow), obsidian_periodic_note
 /// (create daily, weekly … notes), obsidian_undo.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -52,10 +52,10 @@ mod tests {
     fn a_deferred_tool_is_refused_with_the_way_to_it_and_runs_once_it_was_found() {
         let rig = Rig::new("a.md: [[b]]\n--- b.md: x", obsidian());
         let call = |tool: &str, input| show(&rig.call(tool, input, &Nobody));
-        let early = call("obsidian_get_links", json!({"path": "a.md"}));
+        let early = call("obsidian_history", json!({}));
         assert!(early.contains("tool_deferred") && early.contains("call obsidian_find_tool with"), "{early}");
         for (words, tool) in [
-            ("backlinks of a note", "obsidian_get_links"),
+            ("history", "obsidian_history"),
             ("undo", "obsidian_undo"),
             ("rename a note", "obsidian_move_note"),
             ("create the weekly note", "obsidian_periodic_note"),
@@ -65,7 +65,7 @@ mod tests {
             let found = call("obsidian_find_tool", json!({"query": words}));
             assert!(found.contains(&format!("\n{tool}: ")), "{words}: {found}");
         }
-        let late = call("obsidian_get_links", json!({"path": "a.md"}));
-        assert!(late.contains("b.md"), "{late}");
+        let late = call("obsidian_history", json!({}));
+        assert!(!late.contains("tool_deferred") && !late.contains("refused"), "{late}");
     }
 }

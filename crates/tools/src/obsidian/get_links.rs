@@ -18,22 +18,20 @@ use crate::vault::get_linked_notes::{self, Direction};
 const MOST: usize = 500;
 const DEEPEST: usize = 5;
 
-/// List what a note links to (`forward`), what links to it (`backlinks`), or both; with `depth` the notes further away, too.
+/// Links from a note (`forward`) and to it (`backlinks`).
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Input {
-    /// Path of the note.
     path: Rooted<VaultPath>,
-    /// Which links.
     #[serde(default)]
     direction: Links,
-    /// Notes to list in each direction, up to 500.
+    /// Up to 500.
     #[serde(default = "hundred")]
     limit: usize,
-    /// How many to pass over: `next` of the page before.
+    /// `next` of the page before.
     #[serde(default)]
     offset: usize,
-    /// Steps to go, 1 to 5: from 2 on, the notes within that many links are listed as neighbours.
+    /// From 2 on, also the notes within so many links.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 5))]
     depth: usize,
@@ -61,7 +59,7 @@ fn hundred() -> usize {
 pub struct GetLinks;
 
 impl Tool for GetLinks {
-    const SPEC: Spec = Spec::new("obsidian_get_links", Group::Vault, Effect::Answers).deferred();
+    const SPEC: Spec = Spec::new("obsidian_get_links", Group::Vault, Effect::Answers);
     type Input = Input;
 
     async fn plan(&self, input: Input, view: &View<'_>) -> Result<Plan, Refusal> {

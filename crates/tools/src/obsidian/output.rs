@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 /// The shape of a tool's structured answer; none for tools of other surfaces.
 pub fn schema(tool: &str) -> Option<Value> {
-    let shape = match tool.strip_prefix("obsidian_")? {
+    let mut shape = match tool.strip_prefix("obsidian_")? {
         "get_note" => result(get_note(), "format path"),
         "list_notes" => list_notes(),
         "list_tags" => {
@@ -72,12 +72,7 @@ pub fn schema(tool: &str) -> Option<Value> {
         }
         "move_note" => object([("path", kind("string")), ("source", kind("string"))], "path"),
         "get_links" => object(
-            [
-                ("path", kind("string")),
-                ("forward", kind("object")),
-                ("backlinks", kind("object")),
-                ("neighbours", list(kind("object"))),
-            ],
+            [("path", kind("string")), ("forward", kind("object")), ("backlinks", kind("object"))],
             "path",
         ),
         "history" => {
@@ -98,6 +93,10 @@ pub fn schema(tool: &str) -> Option<Value> {
         "find_tool" => object([("tools", list(kind("object")))], "tools"),
         _ => return None,
     };
+    // An error is answered in the same place as `{error}`, and clients compare that with the schema, too.
+    if let Some(shape) = shape.as_object_mut() {
+        shape.shift_remove("required");
+    }
     Some(shape)
 }
 
@@ -176,4 +175,21 @@ fn object(fields: impl IntoIterator<Item = (&'static str, Value)>, required: &st
 
 fn result(fields: Vec<(&'static str, Value)>, required: &str) -> Value {
     object([("result", object(fields, required))], "result")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_fits_every_shape() {
+        for tool in ["get_note", "search_notes", "write_note", "delete_note", "get_links", "batch_edit"] {
+            let shape = schema(&format!("obsidian_{tool}")).unwrap();
+            assert_eq!(
+                (&shape["required"], &shape["additionalProperties"]),
+                (&Value::Null, &Value::Null),
+                "{tool}"
+            );
+        }
+    }
 }

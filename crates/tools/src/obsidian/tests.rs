@@ -46,7 +46,17 @@ fn who_may_only_read_sees_the_tools_that_only_answer() {
 
 #[test]
 fn every_field_is_described_unless_its_name_says_it_and_no_other_is_taken() {
-    let plain = ["target", "operation", "mode", "format", "content", "replacements", "patchOptions"];
+    let plain = [
+        "target",
+        "path",
+        "direction",
+        "operation",
+        "mode",
+        "format",
+        "content",
+        "replacements",
+        "patchOptions",
+    ];
     for tool in obsidian().list(&Rights::all()) {
         for (field, schema) in tool.schema["properties"].as_object().unwrap() {
             let described = schema.get("description").is_some();

@@ -187,5 +187,5 @@ fn the_default_listing_costs_a_third_of_the_originals() {
     assert!(line.len() <= MOST_BYTES, "{} bytes, at most {MOST_BYTES}: {sizes:#?}", line.len());
     assert!(tools.iter().all(|tool| tool["outputSchema"]["type"] == "object"));
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
-    assert_eq!(names.len(), 13, "{names:?}");
+    assert_eq!(names.len(), 14, "{names:?}");
 }

@@ -33,7 +33,7 @@ fn another_server_is_listed_tested_read_and_called() {
     let rig = rig();
     assert_eq!(rig.ok(&["mcp", "list"]), "other  stdio  verger  ready\n");
     let tested = rig.json(&["mcp", "test", "other"]);
-    assert_eq!((&tested["data"]["tools"], &tested["data"]["revision"]), (&json!(13), &json!("2025-11-25")));
+    assert_eq!((&tested["data"]["tools"], &tested["data"]["revision"]), (&json!(14), &json!("2025-11-25")));
     assert!(rig.ok(&["mcp", "tools", "other"]).contains("obsidian_get_note: "));
     let read = rig.ok(&["mcp", "tools", "other", "obsidian_get_note"]);
     assert!(read.contains("input schema:"), "{read}");
