@@ -184,7 +184,7 @@ pub(crate) fn is_plain_text(text: &str) -> bool {
 }
 
 /// The property that a name means: the one of that name, else the last whose canonical spelling it is.
-pub(crate) fn front_property<'a>(info: &'a FileInfo, name: &str, hint: &Cell<usize>) -> Option<&'a Property> {
+fn front_property<'a>(info: &'a FileInfo, name: &str, hint: &Cell<usize>) -> Option<&'a Property> {
     let is_it = |(key, _): &&(Arc<str>, Property)| **key == *name;
     if let Some((_, value)) = info.properties.get(hint.get()).filter(is_it) {
         return Some(value);

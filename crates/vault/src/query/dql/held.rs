@@ -2,14 +2,12 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use super::date::Zone;
-use super::fields::{Typist, front_property, is_plain_text, raw};
+use super::fields::{Typist, is_plain_text, raw, spells};
 use super::value::Value;
-use crate::catalog::{FileInfo, Property};
+use crate::catalog::{ByAddress, FileInfo, Property, address};
 
 /// How many typed texts are remembered.
 const REMEMBERED: usize = 20_000;
@@ -91,25 +89,107 @@ impl Key<'_> {
     }
 }
 
+/// A field that a sieve asks for.
+#[derive(Debug)]
+pub(crate) struct Field {
+    /// Its name.
+    pub(crate) name: Arc<str>,
+    /// Where its property stood in the note before: notes of one vault are alike.
+    pub(crate) hint: Cell<usize>,
+}
+
+/// What a name in a note is to a field.
+#[derive(Clone, Copy, PartialEq)]
+enum Fit {
+    /// Its name.
+    Same,
+    /// Another spelling of it.
+    Spells,
+    /// Something else.
+    Other,
+}
+
+/// The names that notes use, by their address, in a table without chains: what does not fit in is worked out again.
+struct Names(Box<[(usize, Fit); NAMES]>);
+
+/// More names than a vault mostly has.
+const NAMES: usize = 256;
+
+impl Default for Names {
+    fn default() -> Names {
+        Names(Box::new([(0, Fit::Other); NAMES]))
+    }
+}
+
+/// The table of a field; a sieve has few.
+fn names_of<'m>(names: &'m mut Vec<(usize, Names)>, field: &Field) -> &'m mut Names {
+    let wanted = address(&field.name);
+    let place = names.iter().position(|(known, _)| *known == wanted).unwrap_or_else(|| {
+        names.push((wanted, Names::default()));
+        names.len() - 1
+    });
+    &mut names[place].1
+}
+
+impl Names {
+    /// The same as [`super::fields::front_property`].
+    fn property<'c>(&mut self, info: &'c FileInfo, field: &Field) -> Option<&'c Property> {
+        if let Some((key, value)) = info.properties.get(field.hint.get())
+            && self.fit(key, &field.name) == Fit::Same
+        {
+            return Some(value);
+        }
+        let mut spelled = None;
+        for (place, (key, value)) in info.properties.iter().enumerate() {
+            match self.fit(key, &field.name) {
+                Fit::Same => {
+                    field.hint.set(place);
+                    return Some(value);
+                }
+                Fit::Spells => spelled = Some(value),
+                Fit::Other => {}
+            }
+        }
+        spelled
+    }
+
+    fn fit(&mut self, key: &str, name: &str) -> Fit {
+        let address = address(key);
+        let slot = &mut self.0[(address >> 4) % NAMES];
+        if slot.0 != address {
+            let fit = match key == name {
+                true => Fit::Same,
+                false if spells(key, name) => Fit::Spells,
+                false => Fit::Other,
+            };
+            *slot = (address, fit);
+        }
+        slot.1
+    }
+}
+
 /// Typed texts by their address. The catalog shares equal texts, and none goes away while it is looked at, so one
 /// memory serves one look at the catalog and no more.
 pub(crate) struct Memo {
     typist: Typist,
-    typed: HashMap<usize, Value, BuildHasherDefault<ByAddress>>,
+    typed: ByAddress<Value>,
+    /// For every field of the sieve, what its name is to the names in notes.
+    names: Vec<(usize, Names)>,
 }
 
 impl Memo {
     /// For a reader in this zone.
     pub(crate) fn new(local: Zone) -> Memo {
-        Memo { typist: Typist::new(local), typed: HashMap::default() }
+        Memo { typist: Typist::new(local), typed: ByAddress::default(), names: Vec::new() }
     }
 
     /// A field of a note; null if it has none.
-    pub(crate) fn field<'c>(&mut self, info: &'c FileInfo, name: &str, hint: &Cell<usize>) -> Held<'c, '_> {
+    pub(crate) fn field<'c>(&mut self, info: &'c FileInfo, field: &Field) -> Held<'c, '_> {
         if !info.fields.is_empty() {
-            return Held::of(self.typist.field(info, name, hint).unwrap_or_default());
+            return Held::of(self.typist.field(info, &field.name, &field.hint).unwrap_or_default());
         }
-        match front_property(info, name, hint) {
+        let names = names_of(&mut self.names, field);
+        match names.property(info, field) {
             None => Held::plain(Value::Null),
             Some(Property::Text(text)) if is_plain_text(text) => Held::Text(text),
             Some(Property::Text(text)) => self.typed(text),
@@ -120,7 +200,7 @@ impl Memo {
     }
 
     fn typed<'c>(&mut self, text: &'c Arc<str>) -> Held<'c, '_> {
-        let address = text.as_ptr().addr();
+        let address = address(text);
         if self.typed.len() >= REMEMBERED && !self.typed.contains_key(&address) {
             return Held::of(self.typist.text(text));
         }
@@ -130,23 +210,5 @@ impl Memo {
             Value::Text(_) => Held::Text(text),
             plain => Held::Plain(Cow::Borrowed(plain)),
         }
-    }
-}
-
-/// Addresses are spread over the table by a multiplication.
-#[derive(Default)]
-struct ByAddress(u64);
-
-impl Hasher for ByAddress {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
-    }
-
-    fn write_usize(&mut self, address: usize) {
-        self.0 = (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(26);
     }
 }

@@ -89,6 +89,9 @@ fn sift(at: &Evaluator<'_>, query: &Query, lead: &mut Lead<'_>) -> Result<Option
     let taken = lead.conditions.iter().take_while(|condition| sieve.add(at, condition)).count();
     let mut all = taken == lead.conditions.len() && sieve.sort_by(lead.sort.unwrap_or_default());
     let mut found = None;
+    if !sieve.is_cheap() {
+        return Ok(None);
+    }
     if all {
         sieve.first(lead.limit);
         found = at.pages.sifted(&query.source, &sieve);

@@ -6,18 +6,19 @@
 
 use std::cell::Cell;
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 use super::ast::{Direction, Expression, Literal, Operator, Step};
 use super::collate;
 use super::compare::{compare, is_truthy, sort_order};
 use super::date::Zone;
 use super::evaluate::Evaluator;
-use super::held::{Held, Key, Memo, Part};
+use super::held::{Field, Held, Key, Memo, Part};
 use super::value::{Scope, Value};
 use crate::catalog::FileInfo;
 use crate::path::VaultPath;
 
+/// What looking at one note may cost, in steps; dearer conditions are for those who count while they work.
+const DEAREST: usize = 400;
 /// How deep conditions may be nested here; deeper ones are for those who count depth.
 const DEEPEST: u32 = 32;
 /// How many rows are put aside beyond those that are wanted before the best are chosen.
@@ -54,8 +55,8 @@ enum Join {
 /// A value that the note alone decides.
 #[derive(Debug)]
 enum Leaf {
-    /// A field, and where its property stood in the note before.
-    Field { name: Arc<str>, hint: Cell<usize> },
+    /// A field.
+    Field(Field),
     /// `file.name`.
     Name,
     /// `file.path`.
@@ -96,6 +97,11 @@ impl Sieve {
     /// Wants only so many.
     pub(crate) fn first(&mut self, limit: Option<usize>) {
         self.limit = limit;
+    }
+
+    /// Whether looking at a note costs so little that the steps may be counted afterwards.
+    pub(crate) fn is_cheap(&self) -> bool {
+        self.weight() <= DEAREST
     }
 
     /// What looking at one note costs, in steps.
@@ -289,7 +295,7 @@ fn turned(operator: Operator) -> Operator {
 impl Leaf {
     fn held<'c, 'm>(&self, info: &'c FileInfo, memo: &'m mut Memo) -> Held<'c, 'm> {
         match self {
-            Leaf::Field { name, hint } => memo.field(info, name, hint),
+            Leaf::Field(field) => memo.field(info, field),
             Leaf::Name => Held::Text(info.path.stem()),
             Leaf::Path => Held::Text(info.path.as_str()),
             Leaf::Size => Held::plain(Value::Number(info.stat.size as f64)),
@@ -353,7 +359,7 @@ fn plain(at: &Evaluator<'_>, expression: &Expression) -> Option<Value> {
 fn leaf(expression: &Expression) -> Option<Leaf> {
     match expression {
         Expression::Variable(name) if !matches!(&**name, "file" | "this" | "row" | "rows") => {
-            Some(Leaf::Field { name: name.clone(), hint: Cell::new(0) })
+            Some(Leaf::Field(Field { name: name.clone(), hint: Cell::new(0) }))
         }
         Expression::Postfix { base, steps } => match (&**base, steps.as_slice()) {
             (Expression::Variable(file), [Step::Index(Expression::Literal(Literal::Text(part)))])

@@ -17,7 +17,7 @@ use super::page::{Around, Maker};
 use super::pages::Pages;
 use super::sieve::{Sieve, Sifted};
 use super::value::Object;
-use crate::catalog::{Catalog, FileInfo, Leads, TagInfo, Visible, threads};
+use crate::catalog::{ByAddress, Catalog, FileInfo, Leads, TagInfo, Visible, address, threads};
 use crate::error::{Error, Result};
 use crate::note::links::LinkStyle;
 use crate::path::{VaultFolder, VaultPath};
@@ -252,12 +252,11 @@ impl Pages for VaultPages<'_> {
 /// compared once.
 fn bearing(tag: &str) -> impl Fn(&FileInfo) -> bool {
     let wanted = tag.trim_start_matches('#').to_lowercase();
-    let known: RefCell<HashMap<usize, bool>> = RefCell::default();
+    let known: RefCell<ByAddress<bool>> = RefCell::default();
     move |info| {
         let fits = |name: &str| is_below(name.trim_start_matches('#'), &wanted);
-        let fits_name = |tag: &TagInfo| {
-            *known.borrow_mut().entry(tag.name.as_ptr().addr()).or_insert_with(|| fits(&tag.name))
-        };
+        let fits_name =
+            |tag: &TagInfo| *known.borrow_mut().entry(address(&tag.name)).or_insert_with(|| fits(&tag.name));
         info.tags.iter().any(fits_name) || has_front_tag(&info.properties, &fits)
     }
 }
