@@ -4,8 +4,9 @@
 //! Views ask it everything that is not the text of a note; every question takes a [`Visible`], and what the asker
 //! may not see is absent from answers, counts, suggestions and link resolution.
 //! Nothing that depends on two files is stored (no resolved links, no tag counts), so a refresh touches one file's
-//! facts only; `refresh_equals_rebuild` holds that. Deliberately not here: note text, text search, Dataview.
+//! facts only; `refresh_equals_rebuild` holds that. Answers are remembered until the next change ([`remembered`]). Deliberately not here: note text, text search, Dataview.
 
+mod addresses;
 mod find;
 mod gather;
 mod graph;
@@ -15,6 +16,7 @@ mod keys;
 mod live;
 mod load;
 mod property;
+mod remembered;
 mod stats;
 mod tags;
 mod update;
@@ -33,8 +35,10 @@ pub use tags::{Match, TagCount, Tagged};
 pub use update::Update;
 pub use visible::Visible;
 
+pub(crate) use addresses::{ByAddress, address};
 pub(crate) use gather::Gathering;
 pub(crate) use load::threads;
+pub(crate) use remembered::Remembered;
 
 /// Properties as the catalog keeps them, for whoever has them from elsewhere.
 pub(crate) fn kept_properties(
@@ -58,6 +62,7 @@ use crate::files::Files;
 use crate::path::{VaultFolder, VaultPath};
 use intern::Interner;
 use keys::{Id, KeyIndex, name_key};
+use remembered::{Number, State};
 
 /// Everything known about the files of a vault.
 #[derive(Debug, Default)]
@@ -74,6 +79,9 @@ pub struct Catalog {
     interner: Arc<Interner>,
     generation: u64,
     replaced: usize,
+    number: Number,
+    /// The answers of those who see everything.
+    remembered: Remembered,
 }
 
 impl Catalog {
@@ -121,6 +129,11 @@ impl Catalog {
         self.generation
     }
 
+    /// Which catalog this is, and between which changes.
+    fn state(&self) -> State {
+        (self.number.0, self.generation)
+    }
+
     /// The file at exactly this path.
     pub fn get(&self, path: &VaultPath, visible: Visible<'_>) -> Option<&FileInfo> {
         self.known(path).filter(|info| visible.sees(&info.path))
@@ -132,7 +145,7 @@ impl Catalog {
         let one = |path: &VaultPath| {
             let here =
                 self.order.get(next).and_then(|id| self.at(*id)).is_some_and(|info| info.path == *path);
-            let place = if here { next } else { self.place(path).ok()? };
+            let place = if here { next } else { self.place_near(path, next)? };
             next = place + 1;
             self.at(self.order[place]).filter(|info| visible.sees(&info.path))
         };
@@ -180,6 +193,25 @@ impl Catalog {
     /// Where the path stands in the order, or where it would.
     fn place(&self, path: &VaultPath) -> std::result::Result<usize, usize> {
         self.order.binary_search_by(|id| self.at(*id).map(|info| &info.path).cmp(&Some(path)))
+    }
+
+    /// Where the path stands, looked for behind a place first, in steps that grow.
+    fn place_near(&self, path: &VaultPath, from: usize) -> Option<usize> {
+        let before = |place: usize| {
+            self.order.get(place).and_then(|id| self.at(*id)).is_some_and(|info| info.path < *path)
+        };
+        if !before(from) {
+            return self.place(path).ok();
+        }
+        let (mut low, mut step) = (from, 1);
+        while before(low + step) {
+            low += step;
+            step *= 2;
+        }
+        let high = (low + step + 1).min(self.order.len());
+        let found =
+            self.order[low..high].binary_search_by(|id| self.at(*id).map(|info| &info.path).cmp(&Some(path)));
+        found.ok().map(|place| low + place)
     }
 
     fn known(&self, path: &VaultPath) -> Option<&FileInfo> {

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use crate::catalog::Remembered;
 use crate::index::Sight;
 use crate::path::VaultPath;
 use crate::policy::Scope;
@@ -28,6 +29,7 @@ pub(crate) struct Sights {
 pub(crate) struct Seen {
     scope: [u8; 32],
     index: Sight,
+    answers: Remembered,
     paths: RwLock<HashMap<VaultPath, bool>>,
 }
 
@@ -39,7 +41,12 @@ impl Sights {
         let place = known.iter().position(|seen| seen.scope == identity);
         let seen = match place {
             Some(place) => known.remove(place),
-            None => Arc::new(Seen { scope: identity, index: Sight::default(), paths: RwLock::default() }),
+            None => Arc::new(Seen {
+                scope: identity,
+                index: Sight::default(),
+                answers: Remembered::default(),
+                paths: RwLock::default(),
+            }),
         };
         known.push(Arc::clone(&seen));
         if known.len() > MOST_SCOPES {
@@ -53,6 +60,11 @@ impl Seen {
     /// What it knows of the documents of the index.
     pub fn index(&self) -> &Sight {
         &self.index
+    }
+
+    /// Answers of the catalog to this scope.
+    pub fn answers(&self) -> &Remembered {
+        &self.answers
     }
 
     /// Whether the scope, which must be the one of this memory, lets a path be read.

@@ -413,7 +413,7 @@ impl CatalogView<'_> {
     /// Asks the catalog something, with what may be seen.
     pub fn ask<T>(&self, question: impl FnOnce(&Catalog, Visible<'_>) -> T) -> T {
         let sees = |path: &VaultPath| self.seen.sees(self.scope, path);
-        question(&self.live.read(), visible(self.scope, &sees))
+        question(&self.live.read(), visible(self.scope, &sees).remembering(self.seen.answers()))
     }
 
     /// The file that a text means.

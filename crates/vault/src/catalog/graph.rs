@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::keys::name_key;
-use super::{Catalog, FileInfo, LinkInfo, Visible};
+use super::keys::{Id, name_key};
+use super::remembered::{LONG, Links};
+use super::{ByAddress, Catalog, FileInfo, LinkInfo, Visible, address};
 use crate::links::Resolver;
 use crate::note::links::LinkStyle;
 use crate::path::VaultPath;
@@ -37,19 +38,45 @@ impl Catalog {
 
     /// The links that lead to a file, by source path and then in document order. Links of a note to itself are left out.
     pub fn backlinks(&self, path: &VaultPath, visible: Visible<'_>) -> Vec<Backlink<'_>> {
-        if self.get(path, visible).is_none() {
+        let Some(to) = self.place(path).ok().filter(|_| visible.sees(path)).map(|place| self.order[place])
+        else {
             return Vec::new();
-        }
+        };
+        let memory = visible.memory(&self.remembered);
+        let links = memory.and_then(|memory| memory.links(self.state(), to)).unwrap_or_else(|| {
+            let links: Links = self.find_backlinks(path, visible).into();
+            if let Some(memory) = memory.filter(|_| links.len() >= LONG) {
+                memory.keep_links(self.state(), to, links.clone());
+            }
+            links
+        });
+        let link = |(id, place): &(Id, u32)| {
+            let info = self.at(*id)?;
+            Some(Backlink { from: &info.path, link: info.links.get(*place as usize)? })
+        };
+        links.iter().filter_map(link).collect()
+    }
+
+    fn find_backlinks(&self, path: &VaultPath, visible: Visible<'_>) -> Vec<(Id, u32)> {
         let key = name_key(path.as_str());
-        let may_link = self.linking.get(key).iter().filter_map(|id| self.at(*id));
-        let others = may_link.filter(|info| info.path != *path && visible.sees(&info.path));
-        let mut sources: Vec<&FileInfo> = others.collect();
-        sources.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        let may_link = self.linking.get(key).iter().filter_map(|id| Some((*id, self.at(*id)?)));
+        let others = may_link.filter(|(_, info)| info.path != *path && visible.sees(&info.path));
+        let mut sources: Vec<(Id, &FileInfo)> = others.collect();
+        sources.sort_unstable_by(|(_, a), (_, b)| a.path.cmp(&b.path));
         let mut leads = self.leads(visible);
-        let links = sources.into_iter().flat_map(|info| info.links.iter().map(move |link| (info, link)));
-        let may_lead = links.filter(|(_, link)| !link.target.is_empty() && name_key(&link.target) == key);
-        let here = may_lead.filter(|(info, link)| leads.follow(link, &info.path) == Some(path));
-        here.map(|(info, link)| Backlink { from: &info.path, link }).collect()
+        let mut named: ByAddress<bool> = ByAddress::default();
+        let mut out = Vec::new();
+        for (id, info) in sources {
+            for (link, place) in info.links.iter().zip(0..) {
+                let same = named
+                    .entry(address(&link.target))
+                    .or_insert_with(|| !link.target.is_empty() && name_key(&link.target) == key);
+                if *same && leads.follow(link, &info.path) == Some(path) {
+                    out.push((id, place));
+                }
+            }
+        }
+        out
     }
 
     /// Follows many links as one asker, so that what was looked up once is not looked up again.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Catalog, FileInfo, Visible, fold};
+use super::{ByAddress, Catalog, FileInfo, Visible, address, fold};
 use crate::path::VaultPath;
 
 /// How much a tag is used. Its nested tags count for it too.
@@ -38,6 +38,18 @@ pub struct Tagged<'a> {
 impl Catalog {
     /// All tags with their counts, ancestors rolled up, most used first and then by name.
     pub fn tags(&self, visible: Visible<'_>) -> Vec<TagCount> {
+        let memory = visible.memory(&self.remembered);
+        if let Some(known) = memory.and_then(|memory| memory.tags(self.state())) {
+            return known.to_vec();
+        }
+        let tags = self.count_tags(visible);
+        if let Some(memory) = memory {
+            memory.keep_tags(self.state(), tags.as_slice().into());
+        }
+        tags
+    }
+
+    fn count_tags(&self, visible: Visible<'_>) -> Vec<TagCount> {
         let mut counter = Counter::default();
         self.notes(visible).for_each(|info| counter.add(info));
         let mut tags = counter.tags;
@@ -48,13 +60,13 @@ impl Catalog {
     /// The notes with any or all of the tags, in path order. `#` is optional, case does not matter, and `a` finds `a/b`.
     pub fn notes_with_tags(&self, tags: &[&str], wanted: Match, visible: Visible<'_>) -> Vec<Tagged<'_>> {
         let wants: Vec<String> = tags.iter().map(|tag| clean(tag)).filter(|tag| !tag.is_empty()).collect();
-        let mut known: HashMap<*const u8, Vec<usize>> = HashMap::new();
+        let mut known: ByAddress<Vec<usize>> = ByAddress::default();
         let mut out = Vec::new();
         for info in self.notes(visible) {
             let mut met = vec![false; wants.len()];
             let mut tags = Vec::new();
             for tag in &info.tags {
-                let hits = known.entry(tag.name.as_ptr()).or_insert_with(|| hits(&wants, &tag.name));
+                let hits = known.entry(address(&tag.name)).or_insert_with(|| hits(&wants, &tag.name));
                 hits.iter().for_each(|hit| met[*hit] = true);
                 if !hits.is_empty() {
                     tags.push(&*tag.name);
@@ -88,7 +100,7 @@ struct Counter {
     tags: Vec<TagCount>,
     places: HashMap<String, usize>,
     /// For every spelling, the places of its ancestors and itself.
-    spellings: HashMap<*const u8, Vec<usize>>,
+    spellings: ByAddress<Vec<usize>>,
     /// For every place, the last note that was counted there.
     last: Vec<usize>,
     notes: usize,
@@ -98,7 +110,7 @@ impl Counter {
     fn add(&mut self, info: &FileInfo) {
         self.notes += 1;
         for tag in &info.tags {
-            let spelling = tag.name.as_ptr();
+            let spelling = address(&tag.name);
             if !self.spellings.contains_key(&spelling) {
                 let places = self.places_of(&tag.name);
                 self.spellings.insert(spelling, places);

@@ -157,6 +157,20 @@ fn tags_are_counted_with_their_ancestors() {
     assert_eq!(shown(Visible::all()), "Proj:4/2 Proj/one:2/1 x:2/2 hidden:1/1 proj/two:1/1");
 }
 
+#[test]
+fn files_are_found_in_whatever_order_they_are_asked_for() {
+    let files = MemoryFiles::parse("0.md: x").unwrap();
+    (0..200).for_each(|number| files.write(&path(&format!("n{number:03}.md")), ""));
+    let catalog = Catalog::build(&files).unwrap();
+    for (step, from) in [(1, 0), (3, 1), (7, 5), (61, 2), (199, 0), (200 - 11, 4)] {
+        let wanted =
+            (0..250).map(|n| path(&format!("n{:03}.md", (from + n * step) % 220))).collect::<Vec<_>>();
+        let all = Visible::all();
+        let expected: Vec<_> = wanted.iter().map(|path| catalog.get(path, all)).collect();
+        assert_eq!(catalog.get_all(&wanted, all), expected, "{step} {from}");
+    }
+}
+
 #[track_caller]
 fn tagged(tags: &[&str], wanted: Match, expected: &str) {
     let catalog = build("a.md: #Proj/one #b\n--- b.md: #proj\n--- c.md: #project #b\n--- secret/d.md: #proj");

@@ -109,13 +109,13 @@ impl Typist {
         }
     }
 
+    /// A text of front matter, typed anew.
+    pub(crate) fn text(&self, text: &Arc<str>) -> Value {
+        if is_plain_text(text) { Value::Text(text.clone()) } else { front_value(text, &self.local) }
+    }
+
     fn front_text(&self, text: &Arc<str>) -> Value {
-        // A date or duration starts with a digit or a sign, a link with a bracket; all else is text.
-        if !text
-            .as_bytes()
-            .first()
-            .is_some_and(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'[' | b'!' | b'.'))
-        {
+        if is_plain_text(text) {
             return Value::Text(text.clone());
         }
         if let Some(known) = self.front.borrow().get(text) {
@@ -174,6 +174,13 @@ impl Typist {
         }
         out
     }
+}
+
+/// Whether a text of front matter is sure to be nothing else: a date or duration starts with a digit or a sign, a link
+/// with a bracket.
+pub(crate) fn is_plain_text(text: &str) -> bool {
+    let first = text.as_bytes().first();
+    !first.is_some_and(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'[' | b'!' | b'.'))
 }
 
 /// The property that a name means: the one of that name, else the last whose canonical spelling it is.
@@ -259,6 +266,25 @@ pub(crate) fn front_tags(front: &[(Arc<str>, Property)]) -> Vec<String> {
     tags.into_iter().map(|tag| if tag.starts_with('#') { tag } else { format!("#{tag}") }).collect()
 }
 
+/// Whether any of the tags of front matter, with or without `#`, is such.
+pub(crate) fn has_front_tag(front: &[(Arc<str>, Property)], fits: &dyn Fn(&str) -> bool) -> bool {
+    let named = |key: &str| key.eq_ignore_ascii_case("tag") || key.eq_ignore_ascii_case("tags");
+    front.iter().filter(|(key, _)| named(key)).any(|(_, value)| any_tag(value, fits))
+}
+
+fn any_tag(value: &Property, fits: &dyn Fn(&str) -> bool) -> bool {
+    let any = |text: &str| {
+        let words = text.split(|c: char| c == ',' || c.is_whitespace()).map(str::trim);
+        words.filter(|word| !word.is_empty()).any(fits)
+    };
+    match value {
+        Property::Null => false,
+        Property::List(items) => items.iter().any(|item| any_tag(item, fits)),
+        Property::Text(text) => any(text),
+        other => any(&other.to_json().to_string()),
+    }
+}
+
 /// The other names of a note of the catalog.
 pub(crate) fn front_aliases(front: &[(Arc<str>, Property)]) -> Vec<String> {
     distinct(words(front, ["alias", "aliases"], |c| c == ','))
@@ -290,7 +316,8 @@ pub(crate) fn raw_object(front: &[(Arc<str>, Property)]) -> Object {
     front.iter().map(|(name, value)| (name.clone(), raw(value))).collect()
 }
 
-fn raw(property: &Property) -> Value {
+/// A value of front matter as it is written.
+pub(crate) fn raw(property: &Property) -> Value {
     match property {
         Property::Null => Value::Null,
         Property::Bool(yes) => Value::Bool(*yes),

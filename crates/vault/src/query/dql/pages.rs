@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use super::ast::Source;
 use super::date::Zone;
 use super::page::Maker;
+use super::sieve::{Sieve, Sifted};
 use super::value::Object;
 use crate::error::Result;
 use crate::path::VaultPath;
@@ -18,6 +20,11 @@ pub trait Pages {
 
     /// The notes that bear a tag (with `#`) or one below it, in any case.
     fn tagged(&self, tag: &str) -> Vec<VaultPath>;
+
+    /// The notes of a source that pass a sieve; nothing where only the long way, over pages, can tell.
+    fn sifted(&self, _: &Source, _: &Sieve) -> Option<Sifted> {
+        None
+    }
 
     /// The file at exactly this path, if there is one.
     fn file(&self, path: &str) -> Option<VaultPath>;

@@ -3,6 +3,7 @@
 //! Conditions, the sorting and the limit that stand at the beginning of a query are worked out while the pages go by, in
 //! small lots: a page that is not kept is forgotten at once, a sorting with a limit keeps only the best, and what only
 //! the columns ask for is made for the rows that remain. Answers are those of one clause after the other.
+//! What of this the catalog can decide by itself never becomes a page: see [`super::sieve`].
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use super::csv;
 use super::evaluate::{Evaluator, Fault, failed};
 use super::page::Maker;
 use super::run::bounded;
+use super::sieve::Sieve;
 use super::source::{Place, places};
 use super::value::{Link, Object, Scope, Value};
 use super::wants::Wants;
@@ -37,12 +39,20 @@ pub(crate) fn first_rows<'q>(
     at: &Evaluator<'_>,
     query: &'q Query,
 ) -> Result<(Vec<Row>, &'q [Clause]), Fault> {
-    let lead = Lead::of(at, query)?;
+    let mut lead = Lead::of(at, query)?;
     let of_tasks = matches!(query.header, Header::Task);
+    let sifted = if of_tasks { None } else { sift(at, query, &mut lead)? };
+    if let Some(Sieved::All(paths)) = sifted {
+        return Ok((rows_of(at, paths)?, lead.rest));
+    }
+    let places = match sifted {
+        Some(Sieved::Some(paths)) => paths.into_iter().map(Place::Page).collect(),
+        _ => places(at, &query.source)?,
+    };
     let mut keep = Keep::new(at, &lead, of_tasks);
     let mut lot = Vec::new();
     let mut size = if lead.limit.is_some() && lead.sort.is_none() { FIRST_LOT } else { LOT };
-    for place in places(at, &query.source)? {
+    for place in places {
         at.charge(50)?;
         match place {
             Place::Page(path) => {
@@ -63,6 +73,55 @@ pub(crate) fn first_rows<'q>(
     }
     keep.pages(at, lot)?;
     Ok((keep.finish(at)?, lead.rest))
+}
+
+/// What the catalog could decide by itself.
+enum Sieved {
+    /// The rows, sorted and limited.
+    All(Vec<VaultPath>),
+    /// Notes that pass the first conditions; the others are left.
+    Some(Vec<VaultPath>),
+}
+
+/// Takes from the lead what the catalog can decide by itself.
+fn sift(at: &Evaluator<'_>, query: &Query, lead: &mut Lead<'_>) -> Result<Option<Sieved>, Fault> {
+    let mut sieve = Sieve::open(at.local.clone());
+    let taken = lead.conditions.iter().take_while(|condition| sieve.add(at, condition)).count();
+    let mut all = taken == lead.conditions.len() && sieve.sort_by(lead.sort.unwrap_or_default());
+    let mut found = None;
+    if !sieve.is_cheap() {
+        return Ok(None);
+    }
+    if all {
+        sieve.first(lead.limit);
+        found = at.pages.sifted(&query.source, &sieve);
+    }
+    if found.is_none() && taken > 0 {
+        all = false;
+        sieve.unsorted();
+        found = at.pages.sifted(&query.source, &sieve);
+    }
+    let Some(found) = found else { return Ok(None) };
+    at.charge(100_usize.saturating_add(found.looked_at.saturating_mul(sieve.weight())))?;
+    if all {
+        bounded(found.paths.len())?;
+    }
+    lead.conditions.drain(..taken);
+    Ok(Some(if all { Sieved::All(found.paths) } else { Sieved::Some(found.paths) }))
+}
+
+/// Rows with all that the query mentions. A note that has gone meanwhile is no row.
+fn rows_of(at: &Evaluator<'_>, paths: Vec<VaultPath>) -> Result<Vec<Row>, Fault> {
+    let mut rows = Vec::with_capacity(paths.len());
+    for lot in paths.chunks(LOT) {
+        at.charge(lot.len() * 16)?;
+        let pages = at.pages.pages(lot, &at.maker)?;
+        let row = |(path, data): (&VaultPath, Option<Arc<Object>>)| {
+            Some(Row { id: Value::link(Link::file(path.as_str())), data: data? })
+        };
+        rows.extend(lot.iter().zip(pages).filter_map(row));
+    }
+    Ok(rows)
 }
 
 /// What a scope of a row sees.

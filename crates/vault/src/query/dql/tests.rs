@@ -503,6 +503,89 @@ fn what_is_not_mentioned_changes_no_answer() {
     }
 }
 
+/// Notes with values of all kinds, several of a kind, and some without.
+fn odd_values() -> String {
+    let values = [
+        "1",
+        "2.5",
+        "-3",
+        "\"2\"",
+        "x",
+        "X",
+        "\"\"",
+        "true",
+        "false",
+        "null",
+        "2024-01-02",
+        "2024-01-02T10:00:00",
+        "2023-12-31T23:00:00-05:00",
+        "3 days",
+        "1.5d",
+        "\"[[n1]]\"",
+        "\"[[#here]]\"",
+        "\"[[nowhere]]\"",
+        "[]",
+        "[1, x]",
+        "{a: 1}",
+        "{}",
+        "é",
+        "\"36 hours\"",
+        "\"1.5 days\"",
+    ];
+    let mut notes = vec!["hidden/secret.md: ---\nv: 1\nw: 2\ntags: [t/u]\n---\n".to_owned()];
+    for (n, value) in values.iter().enumerate() {
+        let other = values[(n * 7 + 3) % values.len()];
+        notes.push(format!("n{n}.md: ---\nv: {value}\nw: {other}\nMy Key: {value}\n---\n#t/u\n"));
+        notes.push(format!(
+            "f/m{n}.md: ---\ntags: [t, 7]\nw: {other}\n---\nv:: {}\n",
+            value.trim_matches('"')
+        ));
+        notes.push(format!("f/g/m{n}.md: ---\nw: {value}\nv: {other}\n---\nv:: 1\n(w:: [[n2]])\n"));
+        notes.push(format!("e{n}.md: nothing"));
+    }
+    notes.join("\n--- ")
+}
+
+#[test]
+fn both_ways_give_the_same_rows() {
+    let mut texts = Vec::new();
+    let leaves = ["v", "w", "my-key", "absent", "file.name", "file.path", "file.size"];
+    let values =
+        ["1", "2.5", "\"x\"", "true", "null", "date(2024-01-02)", "dur(36h)", "[[n1]]", "[1]", "\"\""];
+    for (number, leaf) in leaves.iter().enumerate() {
+        for (at, operator) in ["<", "<=", ">", ">=", "=", "!="].iter().enumerate() {
+            for value in values {
+                texts.push(format!("TABLE v WHERE {leaf} {operator} {value}"));
+                texts.push(format!("TABLE w WHERE {value} {operator} {leaf} SORT v DESC LIMIT {}", at + 1));
+            }
+        }
+        let next = leaves[(number + 1) % leaves.len()];
+        for source in ["", "FROM #t", "FROM \"f\"", "FROM \"n1\"", "FROM \"nothing\"", "FROM -#t"] {
+            texts.push(format!("LIST {source} WHERE {leaf} SORT {next} DESC, {leaf}"));
+            texts.push(format!("LIST {source} WHERE !({leaf} AND {next}) OR v = 1 SORT {leaf} LIMIT 7"));
+            texts.push(format!("LIST {source} WHERE {leaf} WHERE upper({next}) LIMIT 3"));
+            texts.push(format!("LIST {source} WHERE upper({leaf}) OR {next} SORT {leaf}"));
+            texts.push(format!(
+                "LIST {source} WHERE typeof({leaf}) = \"number\" SORT {leaf} DESC, {next} LIMIT 4"
+            ));
+            texts.push(format!("LIST {source} WHERE typeof(v) != \"link\" SORT {leaf} LIMIT 40"));
+        }
+    }
+    let rules = crate::policy::Rules::parse(&[("ignore", "hidden/".to_owned())], &[]).unwrap();
+    let scope = crate::policy::Scope::new(Default::default(), rules);
+    with_scoped_vault(&odd_values(), scope, |pages| {
+        let mut sifted = 0;
+        for text in &texts {
+            let found = run(text, pages, &context()).map(|found| encode::result_to_json(&found));
+            let found = found.map_err(|error| error.to_string());
+            sifted += usize::from(found.as_ref().is_ok_and(|found| found.to_string().contains(".md")));
+            assert_eq!(found, run_on_whole_pages(text, &WholePages(pages)), "{text}");
+            assert!(!format!("{found:?}").contains("secret"), "{text}");
+        }
+        assert!(sifted > 500, "{sifted} of {} have rows", texts.len());
+    });
+}
+
 #[test]
 fn sorting_with_a_limit_keeps_what_sorting_alone_would() {
     let names: Vec<String> = (0..5_000).map(|n| format!("n{n}.md")).collect();

@@ -10,12 +10,14 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value as Json;
 
+use super::ast::Source;
 use super::facts::Facts;
-use super::fields::front_tags;
+use super::fields::has_front_tag;
 use super::page::{Around, Maker};
 use super::pages::Pages;
+use super::sieve::{Sieve, Sifted};
 use super::value::Object;
-use crate::catalog::{Catalog, FileInfo, Leads, Visible, threads};
+use crate::catalog::{ByAddress, Catalog, FileInfo, Leads, TagInfo, Visible, address, threads};
 use crate::error::{Error, Result};
 use crate::note::links::LinkStyle;
 use crate::path::{VaultFolder, VaultPath};
@@ -152,14 +154,25 @@ impl Pages for VaultPages<'_> {
     }
 
     fn tagged(&self, tag: &str) -> Vec<VaultPath> {
-        let wanted = tag.trim_start_matches('#').to_lowercase();
-        let fits = |name: &str| is_below(name.trim_start_matches('#'), &wanted);
-        let in_front = |info: &FileInfo| {
-            let named = |key: &str| key.eq_ignore_ascii_case("tag") || key.eq_ignore_ascii_case("tags");
-            info.properties.iter().any(|(key, _)| named(key))
-                && front_tags(&info.properties).iter().any(|tag| fits(tag))
-        };
-        self.notes(|info| info.tags.iter().any(|tag| fits(&tag.name)) || in_front(info))
+        let bears = bearing(tag);
+        self.notes(bears)
+    }
+
+    fn sifted(&self, source: &Source, sieve: &Sieve) -> Option<Sifted> {
+        self.catalog.ask(|catalog, visible| match source {
+            Source::Tag(tag) => {
+                let bears = bearing(tag);
+                sieve.sift(catalog.notes(visible).filter(|info| bears(info)))
+            }
+            Source::Folder(folder) if folder.is_empty() => sieve.sift(catalog.notes(visible)),
+            Source::Folder(folder) => {
+                let folder = VaultFolder::parse(folder).ok()?;
+                let found = sieve.sift(catalog.files_in(&folder, visible).filter(|info| info.is_note()))?;
+                // It may be the name of a file.
+                (found.looked_at > 0).then_some(found)
+            }
+            _ => None,
+        })
     }
 
     fn file(&self, path: &str) -> Option<VaultPath> {
@@ -232,6 +245,19 @@ impl Pages for VaultPages<'_> {
             Err(Error::Forbidden { .. }) => Ok(None),
             other => other,
         }
+    }
+}
+
+/// Whether a note bears a tag or one below it. For one look at the catalog: it shares equal names, so that each is
+/// compared once.
+fn bearing(tag: &str) -> impl Fn(&FileInfo) -> bool {
+    let wanted = tag.trim_start_matches('#').to_lowercase();
+    let known: RefCell<ByAddress<bool>> = RefCell::default();
+    move |info| {
+        let fits = |name: &str| is_below(name.trim_start_matches('#'), &wanted);
+        let fits_name =
+            |tag: &TagInfo| *known.borrow_mut().entry(address(&tag.name)).or_insert_with(|| fits(&tag.name));
+        info.tags.iter().any(fits_name) || has_front_tag(&info.properties, &fits)
     }
 }
 
