@@ -7,6 +7,7 @@
 //! Deliberately not here: what may be seen (every question takes a [`Visible`]), meaning, queries over properties.
 
 mod batch;
+mod beside;
 mod bits;
 mod build;
 mod count;
