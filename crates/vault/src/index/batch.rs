@@ -56,6 +56,7 @@ pub(super) fn index(
     batch.clear();
     let mut docs = Vec::with_capacity(entries.len());
     for (number, entry) in entries.iter().take(MOST_DOCS).enumerate() {
+        witness.turn();
         let bytes = match entry.stat.size > LARGEST_TEXT {
             true => None,
             false => files.read(&entry.path).ok(),

@@ -179,7 +179,7 @@ fn with_text(segment: &Segment, text: &str, whole_word: bool) -> Result<Lines, D
         [piece] => piece_lines(segment, piece)?,
         pieces => {
             let (keys, known) = side_by_side(segment, pieces)?;
-            exact = keys.is_empty() && known || exact && known;
+            exact = (exact || keys.is_empty()) && known;
             keys
         }
     };
