@@ -63,10 +63,48 @@ pub trait Files: Send + Sync {
     fn stat(&self, path: &VaultPath) -> Result<Option<Entry>>;
 }
 
+/// The vault's files with a walk that was made already, for several who would each make one.
+pub(crate) struct Walked<'a> {
+    files: &'a dyn Files,
+    entries: Vec<Entry>,
+}
+
+impl<'a> Walked<'a> {
+    /// Walks.
+    pub(crate) fn new(files: &'a dyn Files) -> Result<Walked<'a>> {
+        let mut entries = Vec::new();
+        files.walk(&mut |entry| entries.push(entry))?;
+        Ok(Walked { files, entries })
+    }
+
+    /// What the walk has seen.
+    pub(crate) fn into_entries(self) -> Vec<Entry> {
+        self.entries
+    }
+}
+
+impl Files for Walked<'_> {
+    fn walk(&self, each: &mut dyn FnMut(Entry)) -> Result<()> {
+        self.entries.iter().cloned().for_each(each);
+        Ok(())
+    }
+
+    fn read(&self, path: &VaultPath) -> Result<Vec<u8>> {
+        self.files.read(path)
+    }
+
+    fn stat(&self, path: &VaultPath) -> Result<Option<Entry>> {
+        self.files.stat(path)
+    }
+}
+
 /// Somebody who sees what another reads anyway, so that a first build reads the vault once for both.
 pub trait Witness: Sync {
     /// A walk over everything starts.
     fn start(&self);
+
+    /// The next file is about to be read: a moment to let others go first.
+    fn turn(&self) {}
 
     /// A folder lies here.
     fn folder(&self, path: VaultPath);

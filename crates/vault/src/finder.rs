@@ -9,6 +9,7 @@ mod background;
 mod missed;
 mod model;
 mod shown;
+mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-use crate::catalog::Visible;
+use crate::catalog::{Live, Visible};
 use crate::disk::Disk;
 use crate::error::Result;
 use crate::files::{Files, Nobody, Witness};
@@ -29,6 +30,7 @@ use crate::policy::Limits;
 use background::Bell;
 use missed::{Changed, Missed};
 pub use model::Embedding;
+pub(crate) use turns::Turns;
 
 /// What is told about a long piece of work: what it is, how far, of how much.
 pub type OnProgress = Box<dyn Fn(&str, usize, usize) + Send + Sync>;
@@ -140,6 +142,7 @@ pub struct Finder {
     bell: Arc<Bell>,
     notices: Mutex<Vec<String>>,
     progress: OnceLock<OnProgress>,
+    turns: Arc<Turns>,
 }
 
 /// So many candidates of each list are joined: enough that a note in the middle of both can come to the top.
@@ -163,7 +166,13 @@ impl Finder {
             bell: Arc::default(),
             notices: Mutex::default(),
             progress: OnceLock::new(),
+            turns: Arc::default(),
         }
+    }
+
+    /// Who goes first while the caches are built.
+    pub(crate) fn turns(&self) -> &Arc<Turns> {
+        &self.turns
     }
 
     /// Whom to tell about long work. The first one stays.
@@ -248,6 +257,19 @@ impl Finder {
         if let Some(index) = self.text_missed.cache_or_keep(None, || self.text.get()) {
             index.refresh_all()?;
         }
+        self.refresh_meaning()
+    }
+
+    /// Compares the catalog and everything that is open with the disk, by one walk.
+    pub(crate) fn refresh_all_with(&self, catalog: &Live) -> Result<()> {
+        match self.text_missed.cache_or_keep(None, || self.text.get()) {
+            Some(index) => index.refresh_all_seen(|| catalog.refresh_all_and_say())?,
+            None => catalog.refresh_all()?,
+        }
+        self.refresh_meaning()
+    }
+
+    fn refresh_meaning(&self) -> Result<()> {
         if let Some(meaning) = self.meaning_missed.cache_or_keep(None, || self.meaning.get()) {
             meaning.catch_up(&|_| {})?;
         }

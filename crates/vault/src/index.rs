@@ -7,6 +7,7 @@
 //! Deliberately not here: what may be seen (every question takes a [`Visible`]), meaning, queries over properties.
 
 mod batch;
+mod beside;
 mod bits;
 mod build;
 mod count;
@@ -36,7 +37,7 @@ pub use snippet::Snippet;
 
 use crate::catalog::Visible;
 use crate::error::{Error, Result};
-use crate::files::{Files, Kind, Nobody, Witness};
+use crate::files::{Entry, Files, Kind, Nobody, Witness};
 use crate::path::VaultPath;
 use crate::search::{self, Found, Query};
 use crate::store::index::IndexFolder;
@@ -154,6 +155,13 @@ impl TextIndex {
     pub fn refresh_all(&self) -> Result<()> {
         let _one_at_a_time = self.change();
         self.refresh_all_held()
+    }
+
+    /// The same with a walk that somebody else makes, after changes have been stopped here.
+    pub(crate) fn refresh_all_seen(&self, walk: impl FnOnce() -> Result<Vec<Entry>>) -> Result<()> {
+        let _one_at_a_time = self.change();
+        let entries = walk()?;
+        self.refresh_seen(self.newer().unwrap_or_else(|| State::clone(&self.state())), entries)
     }
 
     /// Exact search: the same answer as [`search::search`] over all files that the asker sees.

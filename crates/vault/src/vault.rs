@@ -103,7 +103,7 @@ impl Vault {
         let built = match self.stays.load(Ordering::Relaxed) && !self.finder.has_saved_text() {
             // Both will be wanted, and reading the vault is a good part of building either.
             true => {
-                let gathering = Gathering::new(files);
+                let gathering = Gathering::new(files, Arc::clone(self.finder.turns()));
                 self.finder.text_before(&gathering)?;
                 gathering.finish()?
             }
@@ -151,8 +151,8 @@ impl Vault {
         };
         let watcher = Watcher::start(self.disk.root(), Arc::clone(self.catalog()?), report)?;
         self.watcher.set(watcher).ok();
-        self.catalog()?.refresh_all()?;
-        self.finder.refresh_all()?;
+        // Whatever changed between the first reading and the watching.
+        self.finder.refresh_all_with(self.catalog()?)?;
         // Searches read the files until it is there. Whoever cannot do without it is told what is wrong with it.
         self.finder.text().ok();
         Ok(())

@@ -201,6 +201,7 @@ impl<'v> View<'v> {
         if let Some(index) = finder.text_if_ready() {
             return index.search_as(query, visible(self.scope, &sees), seen.index());
         }
+        let _first = finder.turns().ask();
         let mut paths = Vec::new();
         self.vault.disk().walk_names(&query.folder.clone().unwrap_or_default(), &mut |path| {
             if self.scope.hides_nothing() || sees(&path) {

@@ -11,6 +11,7 @@ use super::intern::Interner;
 use super::{Catalog, Live};
 use crate::error::Result;
 use crate::files::{Entry, Files, Witness};
+use crate::finder::Turns;
 use crate::path::VaultPath;
 
 /// The catalog of a vault that is being read.
@@ -18,6 +19,7 @@ pub(crate) struct Gathering {
     files: Arc<dyn Files>,
     interner: Arc<Interner>,
     seen: Mutex<Seen>,
+    turns: Arc<Turns>,
 }
 
 #[derive(Default)]
@@ -28,8 +30,8 @@ struct Seen {
 }
 
 impl Gathering {
-    pub(crate) fn new(files: Arc<dyn Files>) -> Gathering {
-        Gathering { files, interner: Arc::default(), seen: Mutex::default() }
+    pub(crate) fn new(files: Arc<dyn Files>, turns: Arc<Turns>) -> Gathering {
+        Gathering { files, interner: Arc::default(), seen: Mutex::default(), turns }
     }
 
     /// The catalog, from what was seen if that was all, else read now.
@@ -46,6 +48,10 @@ impl Gathering {
 impl Witness for Gathering {
     fn start(&self) {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Seen::default();
+    }
+
+    fn turn(&self) {
+        self.turns.wait();
     }
 
     fn folder(&self, path: VaultPath) {
@@ -82,7 +88,7 @@ mod tests {
         );
         let folder = tempfile::tempdir().unwrap();
         let gathered = || {
-            let gathering = Gathering::new(Arc::clone(&files));
+            let gathering = Gathering::new(Arc::clone(&files), Arc::default());
             let nothing = |_| ();
             TextIndex::open_or_build_before(Arc::clone(&files), folder.path(), &nothing, &gathering).unwrap();
             let all = gathering.seen.lock().unwrap().all;

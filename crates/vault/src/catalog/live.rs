@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use super::{Catalog, Update};
 use crate::error::Result;
-use crate::files::Files;
+use crate::files::{Entry, Files, Walked};
 use crate::path::VaultPath;
 
 /// A shared catalog with the files that it describes.
@@ -45,6 +45,19 @@ impl Live {
     /// Looks again at whatever differs in size, time or number.
     pub fn refresh_all(&self) -> Result<()> {
         self.take_in(|catalog, files| catalog.look_at_all(files))
+    }
+
+    /// The same, and what the walk for it has seen. Whoever uses that must have kept others from changing what they compare
+    /// with it since before the call.
+    pub(crate) fn refresh_all_and_say(&self) -> Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        self.take_in(|catalog, files| {
+            let walked = Walked::new(files)?;
+            let update = catalog.look_at_all(&walked)?;
+            entries = walked.into_entries();
+            Ok(update)
+        })?;
+        Ok(entries)
     }
 
     fn take_in(&self, look: impl FnOnce(&Catalog, &dyn Files) -> Result<Update>) -> Result<()> {

@@ -28,6 +28,7 @@ pub(super) struct Batch {
     /// Tokens that wait to be looked up, many at a time: then memory is waited for once and not for each.
     waiting: Vec<Waiting>,
     waiting_text: Vec<u8>,
+    out: Vec<u8>,
 }
 
 struct Waiting {
@@ -50,10 +51,12 @@ pub(super) fn index(
     entries: &[Entry],
     batch: &mut Batch,
     witness: &dyn Witness,
+    keep: Keep<'_>,
 ) -> io::Result<Segment> {
     batch.clear();
     let mut docs = Vec::with_capacity(entries.len());
     for (number, entry) in entries.iter().take(MOST_DOCS).enumerate() {
+        witness.turn();
         let bytes = match entry.stat.size > LARGEST_TEXT {
             true => None,
             false => files.read(&entry.path).ok(),
@@ -61,7 +64,16 @@ pub(super) fn index(
         docs.push(batch.read(entry, bytes.as_deref(), number as u64));
         witness.file(entry, bytes.as_deref());
     }
-    batch.write(&docs)
+    batch.write(&docs)?;
+    keep(&mut batch.out)
+}
+
+/// Where a segment's bytes go; what is left of them is used again.
+pub(super) type Keep<'a> = &'a (dyn Fn(&mut Vec<u8>) -> io::Result<Segment> + Sync);
+
+/// Keeps a segment in memory.
+pub(super) fn in_memory(bytes: &mut Vec<u8>) -> io::Result<Segment> {
+    Segment::own(std::mem::take(bytes)).map_err(io::Error::other)
 }
 
 impl Batch {
@@ -128,11 +140,12 @@ impl Batch {
         self.waiting_text.clear();
     }
 
-    fn write(&mut self, docs: &[Read<'_>]) -> io::Result<Segment> {
+    fn write(&mut self, docs: &[Read<'_>]) -> io::Result<()> {
         self.look_up();
         let order = self.words.sorted();
         let counts = self.sort_by_term(&order);
-        let mut writer = Writer::new(Vec::new(), Checksums::No)?;
+        self.out.clear();
+        let mut writer = Writer::new(std::mem::take(&mut self.out), Checksums::No)?;
         let mut written = Written::default();
         let mut start = 0;
         for term in &order {
@@ -151,7 +164,8 @@ impl Batch {
         for read in docs {
             writer.doc(read.entry.path.as_str(), &read.doc)?;
         }
-        Segment::own(writer.finish()?).map_err(io::Error::other)
+        self.out = writer.finish()?;
+        Ok(())
     }
 
     /// Brings the places into the order of their terms, each term's in theirs; how many there are of each.
@@ -283,7 +297,7 @@ impl Words {
 
 /// The first eight bytes as a number, the first one lowest; zeros behind the end.
 #[inline]
-fn first_eight(word: &[u8]) -> u64 {
+pub(super) fn first_eight(word: &[u8]) -> u64 {
     if let Some(bytes) = word.first_chunk::<8>() {
         return u64::from_le_bytes(*bytes);
     }

@@ -5,21 +5,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::batch::{self, Batch, MOST_DOCS};
+use super::batch::{self, Batch, Keep, MOST_DOCS};
 use super::bits::Bits;
 use super::segment::Segment;
 use super::{Progress, TextIndex, cannot};
 use crate::catalog::threads;
 use crate::error::Result;
 use crate::files::{Entry, Files, Kind, Witness};
+use crate::store::index::{IndexFolder, Writing};
 
 /// Text that is indexed together: enough that a word is written down a few times only, little enough for memory.
 const BATCH: u64 = 8 << 20;
 
 impl TextIndex {
-    /// All files of the vault, indexed, in path order. Not in the state yet.
+    /// All files of the vault, indexed, in path order. Not in the state yet. Under the folder's lock the segments lie in
+    /// files until they are merged: they are as large as the index, and would be most of what a first build takes.
     pub(super) fn index_all(
         &self,
+        held: Option<(&IndexFolder, &Writing)>,
         progress: &(dyn Fn(Progress) + Sync),
         witness: &dyn Witness,
     ) -> Result<Vec<Segment>> {
@@ -29,7 +32,12 @@ impl TextIndex {
             Kind::File => entries.push(entry),
             Kind::Folder => witness.folder(entry.path),
         })?;
-        let segments = index(&*self.files, entries, progress, witness).map_err(cannot)?;
+        let keep = |bytes: &mut Vec<u8>| match held.map(|(folder, held)| folder.put_aside(held, bytes)) {
+            Some(Ok(map)) => Segment::aside(map).map_err(io::Error::other),
+            // No file is needed for it.
+            Some(Err(_)) | None => batch::in_memory(bytes),
+        };
+        let segments = index(&*self.files, entries, progress, witness, &keep).map_err(cannot)?;
         witness.end();
         Ok(segments)
     }
@@ -41,6 +49,7 @@ pub(super) fn index(
     mut entries: Vec<Entry>,
     progress: &(dyn Fn(Progress) + Sync),
     witness: &dyn Witness,
+    keep: Keep<'_>,
 ) -> io::Result<Vec<Segment>> {
     entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     entries.dedup_by(|a, b| a.path == b.path);
@@ -52,7 +61,7 @@ pub(super) fn index(
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(batch) = batches.get(at) else { return };
-            let segment = batch::index(files, batch, &mut scratch, witness);
+            let segment = batch::index(files, batch, &mut scratch, witness, keep);
             let done = done.fetch_add(batch.len(), Ordering::Relaxed) + batch.len();
             progress(Progress { done, total: entries.len() });
             results.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(segment);

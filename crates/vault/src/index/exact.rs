@@ -5,9 +5,10 @@
 //! line; where they are not (a space at the end could be any of two things) or where reading a few files costs less than
 //! reading long lists, the answer says that it must be looked at.
 
+use super::beside::{Piece, side_by_side};
 use super::count::line_counts;
 use super::plan::Need;
-use super::postings::{Place, each_line, each_place};
+use super::postings::each_line;
 use super::segment::{Damage, Segment};
 use super::token::line_tokens;
 
@@ -37,9 +38,6 @@ pub(super) enum Docs {
         exact: bool,
     },
 }
-
-/// Reading a file costs about as much as reading so many places of a list.
-const PLACES_PER_FILE: u64 = 2_000;
 
 /// The documents with lines that fulfil a condition.
 pub(super) fn docs(segment: &Segment, need: &Need, whole_word: bool) -> Result<Docs, Damage> {
@@ -114,14 +112,6 @@ fn common(a: &[u64], b: &[u64]) -> Vec<u64> {
     out
 }
 
-/// A piece of the text and the terms that could hold it.
-struct Piece {
-    /// How many tokens behind the first.
-    at: u32,
-    terms: Vec<u32>,
-    occurrences: u64,
-}
-
 /// A text cut into pieces.
 struct Needle {
     pieces: Vec<(Vec<u8>, bool)>,
@@ -187,7 +177,11 @@ fn with_text(segment: &Segment, text: &str, whole_word: bool) -> Result<Lines, D
     found.sort_by_key(|piece| piece.occurrences);
     let keys = match found.as_slice() {
         [piece] => piece_lines(segment, piece)?,
-        pieces => side_by_side(segment, pieces, &mut exact)?,
+        pieces => {
+            let (keys, known) = side_by_side(segment, pieces)?;
+            exact = (exact || keys.is_empty()) && known;
+            keys
+        }
     };
     Ok(Lines::These { keys, exact })
 }
@@ -209,74 +203,9 @@ fn piece_lines(segment: &Segment, piece: &Piece) -> Result<Vec<u64>, Damage> {
     Ok(runs.join())
 }
 
-/// The lines in which the pieces follow each other; the rarest first.
-fn side_by_side(segment: &Segment, pieces: &[Piece], exact: &mut bool) -> Result<Vec<u64>, Damage> {
-    let mut starts: Option<Vec<Place>> = None;
-    for piece in pieces {
-        let docs = starts.as_ref().map(|starts| starts.chunk_by(|a, b| a.doc == b.doc).count() as u64);
-        if docs.is_some_and(|docs| piece.occurrences > PLACES_PER_FILE * docs + 1_000) {
-            *exact = false;
-            break;
-        }
-        let places = piece_places(segment, piece, starts.as_deref())?;
-        let both = match starts {
-            None => places,
-            Some(starts) => common_places(&starts, &places),
-        };
-        if both.is_empty() {
-            *exact = true;
-            return Ok(Vec::new());
-        }
-        starts = Some(both);
-    }
-    let mut keys: Vec<u64> =
-        starts.unwrap_or_default().iter().map(|at| u64::from(at.doc) << 32 | u64::from(at.line)).collect();
-    keys.dedup();
-    Ok(keys)
-}
-
-/// Where the text would start for the piece to stand where it does; only in documents of `among`.
-fn piece_places(segment: &Segment, piece: &Piece, among: Option<&[Place]>) -> Result<Vec<Place>, Damage> {
-    let mut runs = Runs::default();
-    for term in &piece.terms {
-        let streams = segment.postings(*term)?;
-        let mut run = runs.start(0);
-        let mut rest = among.unwrap_or_default();
-        each_place(streams, |place| {
-            if place.line == 0 || place.place < piece.at {
-                return;
-            }
-            if among.is_some() {
-                while rest.first().is_some_and(|first| first.doc < place.doc) {
-                    rest = &rest[1..];
-                }
-                if rest.first().is_none_or(|first| first.doc != place.doc) {
-                    return;
-                }
-            }
-            run.push(Place { place: place.place - piece.at, ..place });
-        });
-        runs.end(run);
-    }
-    Ok(runs.join())
-}
-
-fn common_places(a: &[Place], b: &[Place]) -> Vec<Place> {
-    let (mut at, mut out) = (0, Vec::new());
-    for place in a {
-        while b.get(at).is_some_and(|other| other < place) {
-            at += 1;
-        }
-        if b.get(at) == Some(place) {
-            out.push(*place);
-        }
-    }
-    out
-}
-
 /// Sorted lists on their way into one. Most of a thousand words that contain a text are rare, and a few are not: the short
 /// lists are sorted together, the long ones only merged.
-struct Runs<T> {
+pub(super) struct Runs<T> {
     short: Vec<T>,
     long: Vec<Vec<T>>,
 }
@@ -290,11 +219,11 @@ impl<T> Default for Runs<T> {
 impl<T: Ord + Copy> Runs<T> {
     const SHORT: usize = 2_048;
 
-    fn start(&self, length: usize) -> Vec<T> {
+    pub fn start(&self, length: usize) -> Vec<T> {
         Vec::with_capacity(length)
     }
 
-    fn end(&mut self, run: Vec<T>) {
+    pub fn end(&mut self, run: Vec<T>) {
         match run.len() < Self::SHORT {
             true => self.short.extend(run),
             false => self.long.push(run),
@@ -302,7 +231,7 @@ impl<T: Ord + Copy> Runs<T> {
     }
 
     /// All of them in order, each value once.
-    fn join(mut self) -> Vec<T> {
+    pub fn join(mut self) -> Vec<T> {
         self.short.sort_unstable();
         self.short.dedup();
         self.long.push(self.short);

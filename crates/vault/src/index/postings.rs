@@ -220,6 +220,7 @@ impl Written {
 }
 
 /// One occurrence of a term.
+#[cfg(test)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     /// The document.
@@ -266,6 +267,7 @@ pub(super) fn lines_of(lines: &mut &[u8], entry: &Entry, mut each: impl FnMut(u3
 }
 
 /// Calls `each` with every occurrence, in order.
+#[cfg(test)]
 pub(super) fn each_place(streams: Streams<'_>, mut each: impl FnMut(Place)) {
     let mut places = streams.places;
     each_line(streams, |doc, line| each(Place { doc, line, place: take(&mut places) }));

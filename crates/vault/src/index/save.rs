@@ -57,7 +57,7 @@ impl TextIndex {
         progress: &(dyn Fn(Progress) + Sync),
         witness: &dyn Witness,
     ) -> Result<()> {
-        let segments = self.index_all(progress, witness)?;
+        let segments = self.index_all(held, progress, witness)?;
         let slots: Vec<Slot> = segments
             .into_iter()
             .map(|segment| {

@@ -95,6 +95,29 @@ impl Segment {
         Segment::parse(Bytes::Owned(bytes))
     }
 
+    /// Opens bytes that this process has just written to a file.
+    pub(super) fn aside(map: Map) -> Result<Segment, Damage> {
+        Segment::parse(Bytes::Mapped(map))
+    }
+
+    /// Gives back the memory of terms that a merge has passed, if that is worth it; from which term on it is still held.
+    pub(super) fn let_go(&self, from: u32, to: u32) -> u32 {
+        const WORTH_IT: u64 = 1 << 18;
+        let Bytes::Mapped(map) = &self.bytes else { return from };
+        let offset = |term: u32| match term < self.term_count() {
+            true => self.term(term).offset,
+            false => self.vocabulary.start as u64,
+        };
+        let (start, end) = (offset(from), offset(to));
+        if end.saturating_sub(start) < WORTH_IT {
+            return from;
+        }
+        map.let_go(start as usize..end as usize);
+        let record = |term: u32| self.terms.start + term as usize * TERM;
+        map.let_go(record(from)..record(to));
+        to
+    }
+
     /// Opens a file; checks everything but the postings.
     pub(crate) fn open(map: Map) -> Result<Segment, Damage> {
         let mut segment = Segment::parse(Bytes::Mapped(map))?;
@@ -443,7 +466,8 @@ mod tests {
         let mut entries = Vec::new();
         files.walk(&mut |entry| entries.push(entry)).unwrap();
         entries.retain(|entry| entry.path.is_note());
-        let segment = batch::index(&files, &entries, &mut batch::Batch::default(), &Nobody).unwrap();
+        let segment =
+            batch::index(&files, &entries, &mut batch::Batch::default(), &Nobody, &batch::in_memory).unwrap();
         let none = crate::index::bits::Bits::new(segment.doc_count());
         let part = crate::index::merge::Part { segment: &segment, dead: &none };
         let writer = writer::Writer::new(Vec::new(), writer::Checksums::Yes).unwrap();

@@ -6,6 +6,7 @@
 
 use memchr::memchr;
 
+use super::batch::first_eight;
 use super::field::{Field, Fields};
 use super::letters::{fold, is_word};
 
@@ -157,12 +158,32 @@ fn character(bytes: &[u8]) -> Option<char> {
 
 #[inline]
 fn fold_into(bytes: &[u8], folded: &mut Vec<u8>) {
-    if bytes.is_ascii() {
-        folded.extend_from_slice(bytes);
-        folded.make_ascii_lowercase();
-        return;
+    let start = folded.len();
+    let (chunks, rest) = bytes.as_chunks::<8>();
+    let mut seen = 0;
+    for chunk in chunks.iter().map(|chunk| u64::from_le_bytes(*chunk)).chain([first_eight(rest)]) {
+        seen |= chunk;
+        folded.extend_from_slice(&lower(chunk).to_le_bytes());
     }
-    fold_letters(bytes, folded);
+    folded.truncate(start + bytes.len());
+    if seen & NOT_ASCII != 0 {
+        folded.truncate(start);
+        fold_letters(bytes, folded);
+    }
+}
+
+const NOT_ASCII: u64 = 0x8080_8080_8080_8080;
+
+/// Eight characters of ASCII in lower case, all at once: nearly every word is one or two such numbers.
+#[inline]
+fn lower(eight: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let small = eight & !NOT_ASCII;
+    // The high bit of a byte is set by `A` or more in the one sum, and by more than `Z` in the other.
+    let from_a = small + ONES * (0x80 - b'A' as u64);
+    let behind_z = small + ONES * (0x80 - b'Z' as u64 - 1);
+    let upper = (from_a ^ behind_z) & NOT_ASCII & !eight;
+    eight | upper >> 2
 }
 
 fn fold_letters(bytes: &[u8], folded: &mut Vec<u8>) {
@@ -200,6 +221,18 @@ mod tests {
         ];
         for (text, expected) in rows {
             assert_eq!(shown(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn eight_letters_are_folded_at_once_as_each_alone() {
+        for byte in 0..=u8::MAX {
+            for place in 0..8 {
+                let mut bytes = *b"aZ@[`{09";
+                bytes[place] = byte;
+                let expected = bytes.map(|byte| byte.to_ascii_lowercase());
+                assert_eq!(lower(u64::from_le_bytes(bytes)).to_le_bytes(), expected, "{byte} at {place}");
+            }
         }
     }
 

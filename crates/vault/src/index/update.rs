@@ -107,13 +107,24 @@ impl TextIndex {
         self.take_in(state, changes)
     }
 
+    /// The same with what a walk has seen already.
+    pub(super) fn refresh_seen(&self, state: State, entries: Vec<Entry>) -> Result<()> {
+        let mut changes = Changes::default();
+        compare(&state, &mut changes, &VaultFolder::root(), |each| {
+            entries.into_iter().for_each(each);
+            Ok(())
+        })?;
+        self.take_in(state, changes)
+    }
+
     /// Indexes what is fresh and puts the new state in place of the old one.
     pub(super) fn take_in(&self, mut state: State, changes: Changes) -> Result<()> {
         if changes.fresh.is_empty() && changes.gone.is_empty() {
             self.set(state);
             return Ok(());
         }
-        let fresh = build::index(&*self.files, changes.fresh, &|_| (), &Nobody).map_err(cannot)?;
+        let fresh =
+            build::index(&*self.files, changes.fresh, &|_| (), &Nobody, &batch::in_memory).map_err(cannot)?;
         for (at, slot) in state.slots.iter_mut().enumerate() {
             let gone: Vec<u32> =
                 changes.gone.iter().filter(|(place, _)| *place == at).map(|(_, doc)| *doc).collect();

@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::index_map::Map;
 
@@ -134,6 +135,17 @@ impl IndexFolder {
                 .into_inner()
                 .map_err(io::IntoInnerError::into_error)
         })
+    }
+
+    /// Puts bytes into a file without a name, out of our memory, for as long as they are mapped.
+    pub fn put_aside(&self, _held: &Writing, bytes: &[u8]) -> io::Result<Map> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let place = self.path.join(format!("aside-{}.new", COUNT.fetch_add(1, Ordering::Relaxed)));
+        let mut file = File::options().read(true).write(true).create(true).truncate(true).open(&place)?;
+        // At once: then nobody has to clean up, whatever happens to us.
+        std::fs::remove_file(&place)?;
+        file.write_all(bytes)?;
+        Map::of(&file)
     }
 
     /// Writes the list and removes what it does not name.

@@ -6,7 +6,10 @@
 use std::fs::File;
 use std::os::fd::AsFd;
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+
+/// At least the size of a page, and a multiple of it, on every machine we know.
+const PAGE: usize = 1 << 16;
 
 /// A whole file, read-only.
 pub struct Map {
@@ -27,6 +30,20 @@ impl Map {
             mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, file.as_fd(), 0)
         }?;
         Ok(Map { start, length })
+    }
+}
+
+impl Map {
+    /// Gives the memory of these bytes back. Whoever looks at them again waits for the file.
+    pub fn let_go(&self, bytes: std::ops::Range<usize>) {
+        let start = bytes.start.next_multiple_of(PAGE);
+        let end = bytes.end.min(self.length) / PAGE * PAGE;
+        if start < end {
+            #[expect(unsafe_code, reason = "see `Map::of`")]
+            // SAFETY: whole pages within our mapping, which is shared, read-only and of a file that is never changed:
+            // what is read there afterwards is the same. A failure only keeps the memory.
+            unsafe { madvise(self.start.byte_add(start), end - start, Advice::LinuxDontNeed) }.ok();
+        }
     }
 }
 

@@ -201,6 +201,30 @@ fn both_in_one_reading() {
     println!("{} {}", memory("VmRSS"), memory("RssAnon"));
 }
 
+/// The first search of a program that stays and builds, beside ripgrep alone.
+#[test]
+#[ignore = "figures for a person; needs VERGER_BENCH_VAULT"]
+fn first_search_while_building() {
+    let Some(root) = std::env::var_os("VERGER_BENCH_VAULT") else { return };
+    let root = Path::new(&root);
+    let text = "quixotarnel";
+    let start = Instant::now();
+    if std::process::Command::new("rg").args(["-i", "-F", "-l", text]).arg(root).output().is_ok() {
+        println!("rg -l {text:<38} {:>9.1?} wall", start.elapsed());
+    }
+    let data = tempfile::tempdir_in(root.parent().unwrap()).unwrap();
+    let vault = vault::Vault::open(root, data.path()).unwrap();
+    let scope = vault::policy::Scope::default();
+    std::thread::scope(|threads| {
+        let building = threads.spawn(|| vault.watch(|_| ()).unwrap());
+        for wait in [0, 1_000] {
+            std::thread::sleep(Duration::from_millis(wait));
+            let what = format!("verger {text}, {wait} ms later, index built: {}", building.is_finished());
+            timed(&what, || vault.view(&scope).search(&literal(text)).unwrap().total_matches);
+        }
+    });
+}
+
 /// A search with nothing indexed, beside ripgrep.
 #[test]
 #[ignore = "figures for a person; needs VERGER_BENCH_VAULT"]
