@@ -185,10 +185,11 @@ impl Memo {
 
     /// A field of a note; null if it has none.
     pub(crate) fn field<'c>(&mut self, info: &'c FileInfo, field: &Field) -> Held<'c, '_> {
-        if !info.fields.is_empty() {
+        let names = names_of(&mut self.names, field);
+        // Many notes have inline fields, and few of them this one.
+        if info.fields.iter().any(|(key, _)| names.fit(key, &field.name) != Fit::Other) {
             return Held::of(self.typist.field(info, &field.name, &field.hint).unwrap_or_default());
         }
-        let names = names_of(&mut self.names, field);
         match names.property(info, field) {
             None => Held::plain(Value::Null),
             Some(Property::Text(text)) if is_plain_text(text) => Held::Text(text),
