@@ -220,19 +220,19 @@ fn titles_and_aliases_count_more_than_text() {
         &RankedQuery::new("amber "),
         Visible::all(),
         expect_test::expect![[r#"
-        6 notes
-        0.39 Amber.md (Stones)
-            2: Old resin is <amber>.
-        0.38 front.md (front)
-            2: aliases: [<Amber> room]
-        0.35 head.md (Resin)
-            2: ## <Amber>
-        0.35 tags.md (tags)
-            1: text #<amber>/old
-        0.28 list.md (list)
-            1: <amber> <amber> <amber>, and much else besides in a list
-        0.21 both.md (both)
-            1: an <amber> lattice, far away"#]],
+            6 notes
+            0.39 Amber.md (Stones)
+                2: Old resin is <amber>.
+            0.38 front.md (front)
+                2: aliases: [<Amber> room]
+            0.36 head.md (Resin)
+                2: ## <Amber>
+            0.36 tags.md (tags)
+                1: text #<amber>/old
+            0.27 list.md (list)
+                1: <amber> <amber> <amber>, and much else besides in a list
+            0.21 both.md (both)
+                1: an <amber> lattice, far away"#]],
     );
 }
 
@@ -246,7 +246,7 @@ fn a_note_with_all_the_words_comes_first() {
             7 notes
             0.95 both.md (both)
                 1: an <amber> <lattice>, far away
-            0.57 other.md (other)
+            0.75 other.md (other)
                 1: nothing here but <lattices>"#]],
     );
 }

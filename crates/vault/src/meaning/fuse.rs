@@ -66,19 +66,19 @@ impl Spread {
 /// name has 0 there; one that the vectors do not name has their lowest score (ask for the scores of all ranked notes
 /// to be exact).
 pub fn fuse<I: Clone + Eq + Hash + Ord>(
-    ranked: &[(I, f32)],
+    ranked: &Scores<I>,
     vectors: &Scores<I>,
     weight: f32,
 ) -> Vec<(I, f32)> {
-    let ranked_unit = unit(Spread::of(ranked.iter().map(|(_, score)| *score), vectors.spread.count));
+    let ranked_unit = unit(ranked.spread);
     let vector_unit = unit(vectors.spread) * weight;
     let lowest = vectors.notes.iter().map(|(_, score)| *score).fold(f32::INFINITY, f32::min);
     let lowest = if lowest.is_finite() { lowest } else { vectors.spread.mean };
-    let mut fused: HashMap<&I, (f32, f32)> = HashMap::with_capacity(ranked.len() + vectors.notes.len());
+    let mut fused: HashMap<&I, (f32, f32)> = HashMap::with_capacity(ranked.notes.len() + vectors.notes.len());
     for (id, score) in &vectors.notes {
         fused.insert(id, (0.0, *score));
     }
-    for (id, score) in ranked {
+    for (id, score) in &ranked.notes {
         fused.entry(id).or_insert((0.0, lowest)).0 = *score;
     }
     let total =
@@ -103,7 +103,14 @@ mod tests {
 
     #[track_caller]
     fn check(ranked: &[(u32, f32)], vectors: &[(u32, f32)], weight: f32, order: &[u32]) {
-        let fused = fuse(ranked, &scores(vectors), weight);
+        let all = vectors
+            .iter()
+            .chain(ranked)
+            .map(|(id, _)| *id)
+            .collect::<std::collections::BTreeSet<u32>>()
+            .len();
+        let spread = Spread::of(ranked.iter().map(|(_, score)| *score), all);
+        let fused = fuse(&Scores { notes: ranked.to_vec(), spread }, &scores(vectors), weight);
         assert_eq!(fused.iter().map(|(id, _)| *id).collect::<Vec<_>>(), order);
     }
 
@@ -129,7 +136,8 @@ mod tests {
         let ranked = [(0, 3.0), (1, 1.0)];
         let vectors = [(0, 0.2), (1, 0.6), (2, 0.1), (3, 0.3)];
         // σ(3, 1, 0, 0) = 1.2247; mean and σ of the vectors are 0.3 and 0.18708.
-        let fused = fuse(&ranked, &scores(&vectors), 0.5);
+        let spread = Spread::of([3.0, 1.0], 4);
+        let fused = fuse(&Scores { notes: ranked.to_vec(), spread }, &scores(&vectors), 0.5);
         let expected = [(0, 3.0 / 1.2247 - 0.5 * 0.1 / 0.187_08), (1, 1.0 / 1.2247 + 0.5 * 0.3 / 0.187_08)];
         for ((id, score), (expected_id, expected)) in fused.iter().zip(expected) {
             assert_eq!(*id, expected_id);
