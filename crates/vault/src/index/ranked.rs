@@ -98,7 +98,7 @@ const MOST_WORDS: usize = 32;
 /// An unfinished word has at least so many letters.
 const SHORTEST_PREFIX: usize = 3;
 /// What another form of a word counts beside the word as it was asked for.
-const FORM: f32 = 0.75;
+const FORM: f32 = 0.5;
 
 /// A word of the query and what counts as it.
 #[derive(Debug, Clone, PartialEq, Eq)]

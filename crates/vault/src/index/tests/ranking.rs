@@ -62,7 +62,7 @@ fn by_reading(rig: &Rig, text: &str, ranked: &Ranked, visible: Visible<'_>) -> V
         let instead = ranked.corrected.iter().find(|(wrong, _)| wrong == word).map(|(_, right)| right);
         let factor = |found: &[u8]| match () {
             () if found == word.as_bytes() => 1.0,
-            () if stem(found).is_some() && stem(found) == stem(word.as_bytes()) => 0.75,
+            () if stem(found).is_some() && stem(found) == stem(word.as_bytes()) => 0.5,
             () if is_last && found.starts_with(word.as_bytes()) => 0.5,
             () if instead.is_some_and(|all| all.iter().any(|right| right.as_bytes() == found)) => 0.5,
             () => 0.0,
