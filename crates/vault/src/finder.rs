@@ -22,7 +22,7 @@ use crate::disk::Disk;
 use crate::error::Result;
 use crate::files::{Files, Nobody, Witness};
 use crate::index::{Event, Hit, RankedQuery, Sight, Snippet, TextIndex};
-use crate::meaning::fuse::{WEIGHT, fuse};
+use crate::meaning::fuse::{Scores, WEIGHT, fuse};
 use crate::meaning::vectors::Query;
 use crate::meaning::{Coverage, EmbedError, Embedder, Filters, Meaning};
 use crate::path::{VaultFolder, VaultPath};
@@ -371,12 +371,6 @@ impl Finder {
         sight: &Sight,
         now_ns: i64,
     ) -> Result<NotesFound> {
-        let words = RankedQuery { lines: false, ..self.words(query, CANDIDATES, visible)? };
-        let index = self.text()?;
-        let ranked = index.ranked_as(&words, visible, sight, now_ns)?;
-        let list: Vec<(VaultPath, f32)> =
-            ranked.hits.iter().map(|hit| (hit.path.clone(), hit.score)).collect();
-        let also: Vec<VaultPath> = list.iter().map(|(path, _)| path.clone()).collect();
         let (meaning, question) = match self.understood(&query.text) {
             Ok(understood) => understood,
             Err(error) => {
@@ -384,11 +378,22 @@ impl Finder {
                 return Ok(NotesFound { trouble: Some(error.to_string()), ..ranked });
             }
         };
-        let filters = filters(query);
-        let scores = meaning.scores_for(&question, &filters, CANDIDATES, &also, visible);
-        let with_words: BTreeSet<&VaultPath> = also.iter().collect();
-        let best: Vec<(VaultPath, f32)> =
-            fuse(&list, &scores, WEIGHT).into_iter().take(query.limit).collect();
+        let mut near = meaning.scores_for(&question, &filters(query), CANDIDATES, &[], visible);
+        // Each list is asked about the best of the other, so that no note is judged by a score that it does not have.
+        let also = near.notes.iter().map(|(path, _)| path.clone()).collect();
+        let words = RankedQuery { lines: false, also, ..self.words(query, CANDIDATES, visible)? };
+        let index = self.text()?;
+        let ranked = index.ranked_as(&words, visible, sight, now_ns)?;
+        let known: BTreeSet<&VaultPath> = words.also.iter().collect();
+        let hits = ranked.hits.iter().map(|hit| &hit.path).filter(|path| !known.contains(path));
+        let hits: Vec<VaultPath> = hits.cloned().collect();
+        near.notes.extend(meaning.scores_of(&question, &hits, visible));
+        let mut list: Vec<(VaultPath, f32)> =
+            ranked.hits.iter().map(|hit| (hit.path.clone(), hit.score)).collect();
+        list.extend(ranked.also.iter().cloned());
+        let list = Scores { notes: list, spread: ranked.spread };
+        let with_words: BTreeSet<&VaultPath> = list.notes.iter().map(|(path, _)| path).collect();
+        let best: Vec<(VaultPath, f32)> = fuse(&list, &near, WEIGHT).into_iter().take(query.limit).collect();
         let paths: Vec<VaultPath> = best.iter().map(|(path, _)| path.clone()).collect();
         let pieces = meaning.best_pieces(&question, &paths, visible).into_iter();
         let mut excerpts: BTreeMap<VaultPath, (Vec<String>, String)> =

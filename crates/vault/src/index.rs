@@ -13,6 +13,7 @@ mod build;
 mod count;
 mod exact;
 mod field;
+mod forms;
 mod found;
 mod letters;
 mod merge;

@@ -224,6 +224,21 @@ impl Meaning {
         Scores { notes, spread }
     }
 
+    /// How near each of these notes is to the question by its best chunk; no look at the others.
+    pub fn scores_of(
+        &self,
+        query: &Query,
+        paths: &[VaultPath],
+        visible: Visible<'_>,
+    ) -> Vec<(VaultPath, f32)> {
+        let vectors = self.read();
+        let score = |path: &VaultPath| {
+            let number = vectors.number_of(path)?;
+            Some((path.clone(), vectors.best_of(query, number, vectors.at(number)?)?.score))
+        };
+        paths.iter().filter(|path| visible.sees(path)).filter_map(score).collect()
+    }
+
     /// The notes that are like this one as a whole, best first. Nothing for a note that is not there for the asker.
     pub fn similar_to(&self, path: &VaultPath, count: usize, visible: Visible<'_>) -> Vec<(VaultPath, f32)> {
         let vectors = self.read();

@@ -110,7 +110,7 @@ pub enum Command {
         after_help = "Examples:\n  verger search quince tree          the best notes, with the lines that say why\n  verger search --meaning 'keeping slugs away'\n  verger search -x 'quince tree'      every line with this text: path:line:text\n  verger search --regex '\\d{4}-\\d\\d' --in Journal -C 1\n  verger search todo --glob '*.md'"
     )]
     Search {
-        /// The words; case does not count.
+        /// The words; case does not count, and other forms of a word (notes, noted) are found too.
         #[arg(required = true)]
         words: Vec<String>,
         /// Every line with exactly this text (also with --regex, --glob and -C).

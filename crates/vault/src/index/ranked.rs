@@ -1,12 +1,14 @@
 //! Ranks notes by how well they fit some words: BM25 over title, aliases, headings, tags and body.
 //!
-//! Called for `verger search` and by the fusion with meaning. The last word may be unfinished, a word that nobody wrote
-//! is taken for one that differs in a letter or two, and young notes may count more. Everything that is counted here
+//! Called for `verger search` and by the fusion with meaning. Forms of a word count as the word
+//! ([`super::forms`]), the last word may be unfinished, a word that nobody wrote is taken for one that differs in a letter
+//! or two, and young notes may count more. Everything that is counted here
 //! (in how many notes a word stands, how long notes are) is counted over what the asker sees, so that the order tells
 //! nothing about the rest.
 
+use super::forms;
 use super::found::Sound;
-use super::score::Scores;
+use super::score::{Scores, Weighing};
 use super::segment::Segment;
 use super::snippet::{self, Snippet};
 use super::state::{Among, Picked, Sight, State};
@@ -14,6 +16,7 @@ use super::token::line_tokens;
 use crate::catalog::Visible;
 use crate::error::Result;
 use crate::files::Files;
+use crate::meaning::fuse::Spread;
 use crate::path::{VaultFolder, VaultPath};
 
 /// What to rank for. Filters beyond the folder (tags, dates) belong into `visible`'s place: see [`RankedQuery::only`].
@@ -32,6 +35,8 @@ pub struct RankedQuery {
     pub recency: Option<Recency>,
     /// Whether to read each hit for its title and its lines; without, [`super::TextIndex::lines_of`] does so later.
     pub lines: bool,
+    /// Files whose scores are wanted even if they are not among the best: see [`Ranked::also`].
+    pub also: Vec<VaultPath>,
 }
 
 /// How much the age of a note counts.
@@ -46,7 +51,15 @@ pub struct Recency {
 impl RankedQuery {
     /// Words in all notes, ten hits.
     pub fn new(text: &str) -> RankedQuery {
-        RankedQuery { text: text.to_owned(), folder: None, only: None, limit: 10, recency: None, lines: true }
+        RankedQuery {
+            text: text.to_owned(),
+            folder: None,
+            only: None,
+            limit: 10,
+            recency: None,
+            lines: true,
+            also: Vec::new(),
+        }
     }
 }
 
@@ -59,6 +72,10 @@ pub struct Ranked {
     pub total: usize,
     /// Words that nobody wrote, with those that were looked for instead.
     pub corrected: Vec<(String, Vec<String>)>,
+    /// The scores of those files of [`RankedQuery::also`] that hold a word and are not among the hits.
+    pub also: Vec<(VaultPath, f32)>,
+    /// How the scores spread over all texts that were looked at; those without any of the words have 0.
+    pub spread: Spread,
     /// What was looked for.
     pub(super) words: Vec<Word>,
 }
@@ -80,11 +97,15 @@ pub struct Hit {
 const MOST_WORDS: usize = 32;
 /// An unfinished word has at least so many letters.
 const SHORTEST_PREFIX: usize = 3;
+/// What another form of a word counts beside the word as it was asked for.
+const FORM: f32 = 0.5;
 
 /// A word of the query and what counts as it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
     pub text: Vec<u8>,
+    /// What its forms have in common.
+    pub stem: Option<Vec<u8>>,
     pub is_last: bool,
     /// Other words that stand in for one that nobody wrote.
     pub instead: Vec<Vec<u8>>,
@@ -94,6 +115,7 @@ impl Word {
     /// Whether a folded word of a text counts as this one.
     pub fn fits(&self, word: &[u8]) -> bool {
         word == self.text
+            || (self.stem.is_some() && forms::stem(word) == self.stem)
             || (self.is_last && self.text.len() >= SHORTEST_PREFIX && word.starts_with(&self.text))
             || (has_no_spaces(&self.text) && memchr::memmem::find(word, &self.text).is_some())
             || self.instead.iter().any(|instead| instead == word)
@@ -104,11 +126,16 @@ impl Word {
         let mut out: Vec<(u32, f32)> =
             segment.find_term(&self.text).map(|term| (term, 1.0)).into_iter().collect();
         let exact = out.first().map(|(term, _)| *term);
+        if let Some(stem) = &self.stem {
+            let others = forms::terms(segment, stem).filter(|term| Some(*term) != exact);
+            out.extend(others.map(|term| (term, FORM)));
+        }
         if has_no_spaces(&self.text) {
             let others = segment.containing(&self.text).into_iter().filter(|term| Some(*term) != exact);
             out.extend(others.map(|term| (term, 0.8)));
         } else if self.is_last && self.text.len() >= SHORTEST_PREFIX {
-            let others = segment.starting(&self.text).filter(|term| Some(*term) != exact);
+            let known: Vec<u32> = out.iter().map(|(term, _)| *term).collect();
+            let others = segment.starting(&self.text).filter(|term| !known.contains(term));
             out.extend(others.map(|term| (term, 0.5)));
         }
         out.extend(self.instead.iter().filter_map(|text| segment.find_term(text)).map(|term| (term, 0.5)));
@@ -153,7 +180,9 @@ pub(super) fn ranked(
             Ok(_) => {}
         }
     }
-    let (total, best) = scores.best(query, count, now_ns);
+    let weighing = Weighing { words: count, recency: query.recency, now_ns };
+    let (total, best, spread) = scores.best(&weighing, query.limit);
+    let also = scores.also(&weighing, &query.also, &best);
     let hits = best.into_iter().filter_map(|(score, slot, doc)| {
         let path = state.slots.get(slot)?.path(doc)?;
         let (title, snippets) = match query.lines {
@@ -163,17 +192,20 @@ pub(super) fn ranked(
         Some(Hit { path, score, title, snippets })
     });
     let hits = hits.collect();
-    Ok(Ok(Ranked { hits, total, corrected, words }))
+    Ok(Ok(Ranked { hits, total, corrected, also, spread, words }))
 }
 
 fn words_of(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let line = text.replace(['\n', '\r'], " ");
-    let unfinished = line.chars().next_back().is_some_and(|last| !last.is_whitespace());
+    let mut unfinished = false;
     line_tokens(line.as_bytes(), &mut Vec::new(), |text, _, word, _| {
+        // A word with a full stop or a space behind it is finished.
+        unfinished = word;
         if word {
-            words.retain(|known| known.text != text);
-            words.push(Word { text: text.to_vec(), is_last: false, instead: Vec::new() });
+            let stem = forms::stem(text);
+            words.retain(|known| known.text != text && (stem.is_none() || known.stem != stem));
+            words.push(Word { text: text.to_vec(), stem, is_last: false, instead: Vec::new() });
         }
     });
     words.truncate(MOST_WORDS);

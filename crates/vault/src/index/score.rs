@@ -3,13 +3,29 @@
 //! Called by [`super::ranked`]. Only the first stream of a word is read (a document and its weight), which takes a few
 //! nanoseconds a document; so nothing is left out, and there is no bound to get wrong.
 
+use std::collections::HashSet;
+
 use super::found::Sound;
-use super::ranked::{RankedQuery, Recency, Word};
+use super::ranked::{Recency, Word};
 use super::segment::Segment;
 use super::state::{Among, State};
+use crate::meaning::fuse::Spread;
+use crate::path::VaultPath;
 
 const K1: f32 = 1.2;
-const B: f32 = 0.6;
+const B: f32 = 0.75;
+/// How much of a score depends on how many of the words are there.
+const COMPLETE: f32 = 0.2;
+
+/// What scores depend on beside the words themselves.
+pub(super) struct Weighing {
+    /// How many words were asked for.
+    pub words: usize,
+    /// Whether young notes count more.
+    pub recency: Option<Recency>,
+    /// The present.
+    pub now_ns: i64,
+}
 
 /// The scores of all documents, segment by segment.
 pub(super) struct Scores<'a> {
@@ -60,22 +76,44 @@ impl<'a> Scores<'a> {
         Ok(found)
     }
 
-    /// How many documents match, and the best of them: the highest score first, of equals the smaller path.
-    pub fn best(&self, query: &RankedQuery, words: usize, now_ns: i64) -> (usize, Vec<Best>) {
-        let mut best = Top { state: self.state, limit: query.limit, found: Vec::new(), floor: f32::MIN };
-        for (slot, scored) in self.slots.iter().enumerate() {
-            for doc in &scored.touched {
-                // A note with all the words is worth more than one with the rarest of them many times.
-                let share = f32::from(scored.matched[*doc as usize]) / words.max(1) as f32;
-                let mut score = scored.scores[*doc as usize] * (0.4 + 0.6 * share);
-                if let Some(recency) = query.recency {
-                    let changed = self.state.slots[slot].segment.doc(*doc).stat.modified_ns;
-                    score *= bonus(recency, now_ns, changed);
-                }
-                best.offer((score, slot, *doc));
-            }
+    /// How many documents match, the best of them (the highest score first, of equals the smaller path), and how the
+    /// scores spread over all documents.
+    pub fn best(&self, weighing: &Weighing, limit: usize) -> (usize, Vec<Best>, Spread) {
+        let mut best = Top { state: self.state, limit, found: Vec::new(), floor: f32::MIN };
+        let slots = self.slots.iter().enumerate();
+        let touched = slots.flat_map(|(slot, scored)| scored.touched.iter().map(move |doc| (slot, *doc)));
+        let scores = touched.filter_map(|(slot, doc)| {
+            let score = self.score(weighing, slot, doc)?;
+            best.offer((score, slot, doc));
+            Some(score)
+        });
+        let spread = Spread::of(scores, self.among.tally.text);
+        (self.slots.iter().map(|scored| scored.touched.len()).sum(), best.finish(), spread)
+    }
+
+    /// The scores of those of these files that hold a word and are not among the best.
+    pub fn also(&self, weighing: &Weighing, paths: &[VaultPath], best: &[Best]) -> Vec<(VaultPath, f32)> {
+        let best: HashSet<(usize, u32)> = best.iter().map(|(_, slot, doc)| (*slot, *doc)).collect();
+        let score = |path: &VaultPath| {
+            let (slot, doc) = self.state.find(path.as_str()).filter(|place| !best.contains(place))?;
+            Some((path.clone(), self.score(weighing, slot, doc)?))
+        };
+        paths.iter().filter_map(score).collect()
+    }
+
+    /// The score of a document that holds a word.
+    fn score(&self, weighing: &Weighing, slot: usize, doc: u32) -> Option<f32> {
+        let scored = self.slots.get(slot)?;
+        let matched = *scored.matched.get(doc as usize).filter(|matched| **matched > 0)?;
+        // A note with all the words is worth more than one with the rarest of them many times. Not by much: in a
+        // question of many words most are common, and to hold them says little.
+        let share = f32::from(matched) / weighing.words.max(1) as f32;
+        let mut score = scored.scores.get(doc as usize)? * (1.0 - COMPLETE + COMPLETE * share);
+        if let Some(recency) = weighing.recency {
+            let changed = self.state.slots.get(slot)?.segment.doc(doc).stat.modified_ns;
+            score *= bonus(recency, weighing.now_ns, changed);
         }
-        (self.slots.iter().map(|scored| scored.touched.len()).sum(), best.finish())
+        Some(score)
     }
 }
 

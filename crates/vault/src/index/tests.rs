@@ -220,19 +220,19 @@ fn titles_and_aliases_count_more_than_text() {
         &RankedQuery::new("amber "),
         Visible::all(),
         expect_test::expect![[r#"
-        6 notes
-        0.39 Amber.md (Stones)
-            2: Old resin is <amber>.
-        0.38 front.md (front)
-            2: aliases: [<Amber> room]
-        0.35 head.md (Resin)
-            2: ## <Amber>
-        0.35 tags.md (tags)
-            1: text #<amber>/old
-        0.28 list.md (list)
-            1: <amber> <amber> <amber>, and much else besides in a list
-        0.21 both.md (both)
-            1: an <amber> lattice, far away"#]],
+            6 notes
+            0.39 Amber.md (Stones)
+                2: Old resin is <amber>.
+            0.38 front.md (front)
+                2: aliases: [<Amber> room]
+            0.36 head.md (Resin)
+                2: ## <Amber>
+            0.36 tags.md (tags)
+                1: text #<amber>/old
+            0.27 list.md (list)
+                1: <amber> <amber> <amber>, and much else besides in a list
+            0.21 both.md (both)
+                1: an <amber> lattice, far away"#]],
     );
 }
 
@@ -246,9 +246,41 @@ fn a_note_with_all_the_words_comes_first() {
             7 notes
             0.95 both.md (both)
                 1: an <amber> <lattice>, far away
-            0.57 other.md (other)
+            0.75 other.md (other)
                 1: nothing here but <lattices>"#]],
     );
+}
+
+#[test]
+fn other_forms_of_a_word_are_found_and_marked() {
+    check_ranked(
+        "a.md: He embedded two boxes\n--- b.md: a box to embed\n--- c.md: emblem",
+        &RankedQuery::new("embeddings box."),
+        Visible::all(),
+        expect_test::expect![[r#"
+            2 notes
+            0.67 b.md (b)
+                1: a <box> to <embed>
+            0.52 a.md (a)
+                1: He <embedded> two <boxes>"#]],
+    );
+    let index = Rig::new("a.md: categories\n--- hidden.md: category").open();
+    let sees = |path: &VaultPath| path.as_str() == "a.md";
+    let found = index.ranked(&RankedQuery::new("category "), Visible::only(&sees), 0).unwrap();
+    assert_eq!((found.total, found.hits.len(), found.corrected.len()), (1, 1, 0));
+}
+
+#[test]
+fn files_that_are_asked_for_are_scored_beside_the_best() {
+    let index = Rig::new("a.md: amber amber\n--- b.md: amber and more\n--- c.md: stone").open();
+    let also = vec![path("a.md"), path("b.md"), path("c.md"), path("gone.md")];
+    let all = index.ranked(&RankedQuery::new("amber "), Visible::all(), 0).unwrap();
+    let one = RankedQuery { limit: 1, also, ..RankedQuery::new("amber ") };
+    let found = index.ranked(&one, Visible::all(), 0).unwrap();
+    assert_eq!(found.also, [(all.hits[1].path.clone(), all.hits[1].score)]);
+    assert_eq!((found.spread, found.spread.count), (all.spread, 3));
+    let sees = |path: &VaultPath| path.as_str() != "b.md";
+    assert!(index.ranked(&one, Visible::only(&sees), 0).unwrap().also.is_empty());
 }
 
 #[test]

@@ -224,7 +224,9 @@ fn scores_of_ranked_notes_are_exact() {
     assert_eq!(few.notes.len(), 2);
     assert!(few.notes.iter().all(|note| all.notes.contains(note)));
     assert_eq!(few.spread, all.spread);
-    let fused = fuse::fuse(&[(path("Garage/Car.md"), 5.0)], &few, fuse::WEIGHT);
+    let spread = fuse::Spread::of([5.0], few.spread.count);
+    let words = Scores { notes: vec![(path("Garage/Car.md"), 5.0)], spread };
+    let fused = fuse::fuse(&words, &few, fuse::WEIGHT);
     assert_eq!(fused.len(), 2);
 }
 

@@ -91,6 +91,7 @@ fn tell_the_rest(door: &Door<'_>, data: &Value, shown: usize) {
         door.terminal.note(&format!("note: {caution}{more}"));
     }
     if shown == 0 {
-        door.terminal.note("no note holds these words; try --meaning, or -x for an exact text");
+        door.terminal
+            .note("no note holds these words or other forms of them; try --meaning, or -x for an exact text");
     }
 }

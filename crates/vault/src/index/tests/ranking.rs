@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::super::field::Field;
+use super::super::forms::stem;
 use super::super::token::{line_tokens, tokens};
 use super::*;
 
@@ -49,7 +50,11 @@ fn by_reading(rig: &Rig, text: &str, ranked: &Ranked, visible: Visible<'_>) -> V
     let asked: Vec<&str> = text.split_whitespace().collect();
     let mut distinct: Vec<&str> = Vec::new();
     for word in &asked {
-        distinct.retain(|known| known != word);
+        let stem = stem(word.as_bytes());
+        let same = |known: &str| {
+            known == *word || (stem.is_some() && super::super::forms::stem(known.as_bytes()) == stem)
+        };
+        distinct.retain(|known| !same(known));
         distinct.push(word);
     }
     for (at, word) in distinct.iter().enumerate() {
@@ -57,6 +62,7 @@ fn by_reading(rig: &Rig, text: &str, ranked: &Ranked, visible: Visible<'_>) -> V
         let instead = ranked.corrected.iter().find(|(wrong, _)| wrong == word).map(|(_, right)| right);
         let factor = |found: &[u8]| match () {
             () if found == word.as_bytes() => 1.0,
+            () if stem(found).is_some() && stem(found) == stem(word.as_bytes()) => 0.5,
             () if is_last && found.starts_with(word.as_bytes()) => 0.5,
             () if instead.is_some_and(|all| all.iter().any(|right| right.as_bytes() == found)) => 0.5,
             () => 0.0,
@@ -69,7 +75,7 @@ fn by_reading(rig: &Rig, text: &str, ranked: &Ranked, visible: Visible<'_>) -> V
         let rarity = (1.0 + (all - found + 0.5) / (found + 0.5)).ln();
         for ((weight, (_, (_, length))), score) in weights.iter().zip(&notes).zip(&mut scores) {
             if *weight > 0.0 {
-                let bound = 1.2 * (1.0 - 0.6 + 0.6 * *length as f32 / average);
+                let bound = 1.2 * (1.0 - 0.75 + 0.75 * *length as f32 / average);
                 score.0 += rarity * weight * (1.2 + 1.0) / (weight + bound);
                 score.1 += 1;
             }
@@ -80,7 +86,7 @@ fn by_reading(rig: &Rig, text: &str, ranked: &Ranked, visible: Visible<'_>) -> V
         .iter()
         .zip(scores)
         .filter(|(_, (_, matched))| *matched > 0)
-        .map(|((path, _), (score, matched))| (path.to_string(), score * (0.4 + 0.6 * share(matched))))
+        .map(|((path, _), (score, matched))| (path.to_string(), score * (1.0 - 0.2 + 0.2 * share(matched))))
         .collect();
     out.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     out

@@ -99,9 +99,11 @@ fn measure(
         let notes: Vec<(usize, f32)> = found.iter().map(|found| (found.note as usize, found.score)).collect();
         let spread = Spread::of(notes.iter().map(|(_, score)| *score), vectors.notes());
         let by_meaning = Scores { notes, spread };
+        let spread = Spread::of(by_words.iter().map(|(_, score)| *score), vectors.notes());
+        let by_words = Scores { notes: by_words, spread };
         lists[2].push((*right, fuse(&by_words, &by_meaning, WEIGHT)));
         lists[1].push((*right, by_meaning.notes));
-        lists[0].push((*right, by_words));
+        lists[0].push((*right, by_words.notes));
     }
     lists.map(|lists| quality(&lists))
 }
