@@ -84,6 +84,17 @@ pub struct Progress {
     pub total: usize,
 }
 
+/// The files that hold a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holders {
+    /// The files, in path order.
+    pub paths: Vec<VaultPath>,
+    /// Whether each of them is known to hold it.
+    pub certain: bool,
+    /// Files that could not be read as text.
+    pub unread: usize,
+}
+
 /// What the index holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stats {
@@ -217,6 +228,23 @@ impl TextIndex {
     /// The title of a note and the lines that say most about why it was found.
     pub fn lines_of(&self, path: &VaultPath, ranked: &Ranked) -> (String, Vec<Snippet>) {
         snippet::snippets(&*self.files, path, &ranked.words)
+    }
+
+    /// The files that hold a text, in path order, and whether that is certain without a look into them; `None` if the index
+    /// cannot rule out any. Files that could not be read as text are counted, not named.
+    pub fn holders(&self, query: &Query, visible: Visible<'_>, sight: &Sight) -> Result<Option<Holders>> {
+        let state = self.state();
+        let among = Among::new(&state, &found::picked(query), visible, sight)?;
+        let Ok(found::Candidates::These { docs, exact }) = found::candidates(&state, query, &among) else {
+            return Ok(None);
+        };
+        let mut paths = Vec::new();
+        for (slot, docs) in state.slots.iter().zip(docs) {
+            paths.extend(docs.iter().filter_map(|(doc, _)| slot.path(*doc)));
+        }
+        paths.sort();
+        let unread = state.of_kind(segment::Kind::Unread, &among).len();
+        Ok(Some(Holders { paths, certain: exact, unread }))
     }
 
     /// The files that a query has to look into, in path order; `None` if the index cannot rule out any.

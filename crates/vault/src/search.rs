@@ -4,10 +4,12 @@
 //! left out silently: every page says how many lines match in all, how many files were read and which were not, and
 //! why. The caller gives the paths that the asker may see; who may see what is not decided here.
 
+mod all_words;
 mod cursor;
 mod pattern;
 pub(crate) mod scan;
 
+pub use all_words::with_all_words;
 pub use cursor::Cursor;
 pub use pattern::{Case, Glob, Pattern};
 

@@ -184,28 +184,76 @@ impl Search {
 
     /// The hits behind `after` in path order, and how many there are in all.
     fn run(&self, view: &View<'_>, prefix: &str, after: Option<&VaultPath>) -> Result<Found, Refusal> {
-        let mut paths: Vec<VaultPath> = view.catalog()?.ask(|catalog, visible| {
-            let paths = catalog.notes(visible).map(|info| &info.path);
-            paths.filter(|path| path.as_str().starts_with(prefix)).cloned().collect()
-        });
-        paths.sort();
-        let mut found = Found::default();
+        let (paths, look, unread) = match self.by_index(view, prefix)? {
+            Some(found) => found,
+            None => self.by_reading(view, prefix)?,
+        };
+        let mut found = Found { unread, ..Found::default() };
         for path in paths {
+            // One more than a page holds, to know that there is another; the rest is only counted.
+            let wanted = found.hits.len() <= PAGE && after.is_none_or(|after| *after < path);
+            if look == Look::Known && !wanted {
+                found.total += 1;
+                continue;
+            }
             view.go_on()?;
             let Ok(text) = view.text(&path) else {
                 found.unread += 1;
                 continue;
             };
+            // What the index knew may have changed a moment ago.
             if !self.each.iter().all(|word| word.is_match(path.stem()) || word.is_match(&text)) {
                 continue;
             }
             found.total += 1;
-            // One more than a page holds, to know that there is another; the rest is only counted.
-            if found.hits.len() <= PAGE && after.is_none_or(|after| *after < path) {
+            if wanted {
                 found.hits.push(self.hit(&path, &text));
             }
         }
         Ok(found)
+    }
+
+    /// The same without an index, on all cores.
+    fn by_reading(&self, view: &View<'_>, prefix: &str) -> Result<(Vec<VaultPath>, Look, usize), Refusal> {
+        let word = |pattern: &Regex| {
+            regex::bytes::RegexBuilder::new(pattern.as_str())
+                .case_insensitive(true)
+                .build()
+                .map_err(|_| too_long())
+        };
+        let words = self.each.iter().map(word).collect::<Result<Vec<_>, _>>()?;
+        let (paths, unread) = view.read_for_words(prefix, &words)?;
+        view.go_on()?;
+        Ok((paths, Look::Known, unread))
+    }
+
+    /// The notes that have all words in their name or, as the index says, in their text; none where it cannot say.
+    fn by_index(
+        &self,
+        view: &View<'_>,
+        prefix: &str,
+    ) -> Result<Option<(Vec<VaultPath>, Look, usize)>, Refusal> {
+        let (mut all, mut look, mut unread): (Option<Vec<VaultPath>>, _, _) = (None, Look::Known, 0);
+        for (word, pattern) in self.query.split(' ').zip(&self.each) {
+            let Some(holders) = view.holders(word)? else { return Ok(None) };
+            if !holders.certain {
+                look = Look::Inside;
+            }
+            unread = holders.unread;
+            let mut with =
+                notes(view, |path| path.as_str().starts_with(prefix) && pattern.is_match(path.stem()))?;
+            with.extend(holders.paths.into_iter().filter(|path| path.as_str().starts_with(prefix)));
+            with.sort();
+            with.dedup();
+            all = Some(match all {
+                None => with,
+                Some(mut all) => {
+                    all.retain(|path| with.binary_search(path).is_ok());
+                    all
+                }
+            });
+        }
+        Ok(all.map(|all| (all, look, unread)))
     }
 
     fn hit(&self, path: &VaultPath, text: &str) -> Hit {
@@ -224,6 +272,23 @@ impl Search {
         }
         hit
     }
+}
+
+/// Whether a note must be read to know that it is a hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Known,
+    Inside,
+}
+
+/// The notes that fit, in path order.
+fn notes(view: &View<'_>, fits: impl Fn(&VaultPath) -> bool) -> Result<Vec<VaultPath>, Refusal> {
+    let mut paths: Vec<VaultPath> = view.catalog()?.ask(|catalog, visible| {
+        let paths = catalog.notes(visible).map(|info| &info.path);
+        paths.filter(|path| fits(path)).cloned().collect()
+    });
+    paths.sort();
+    Ok(paths)
 }
 
 fn too_long() -> Refusal {

@@ -445,3 +445,55 @@ fn what_was_indexed_is_saved_when_the_client_goes_and_when_the_server_is_told_to
         assert_ne!(saved(), before, "{ending}");
     }
 }
+
+#[test]
+fn a_text_search_by_the_index_finds_what_reading_the_notes_finds() {
+    let rig = Rig::empty();
+    let words =
+        ["amber", "Lattice", "foo-bar", "naïve", "C++", "x_y", "über", "[[link]]", "tea.time", "zwölf"];
+    for number in 0..120 {
+        let text: String = words
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| number % (at + 2) == 0)
+            .map(|(_, word)| format!("{word} "))
+            .collect();
+        rig.write(
+            &format!("F{}/{} {number}.md", number % 3, words[number % 3]),
+            &format!("# Note {number}\n\n{text}\n"),
+        );
+    }
+    rig.write("data.txt", "amber lattice");
+    let queries = [
+        "amber",
+        "AMBER lattice",
+        "foo-bar",
+        "oo-b",
+        "naïve über",
+        "c++",
+        "x_y amber",
+        "[[link",
+        "tea.time",
+        "12",
+        "zwölf amber 6",
+        "nowhere",
+        "mber",
+    ];
+    let ask = |client: &mut Client| -> Vec<Value> {
+        let call = |query: &&str| {
+            client.call("obsidian_search_notes", json!({"mode": "text", "query": query}))["structuredContent"]
+                .take()
+        };
+        queries.iter().map(call).collect()
+    };
+    let mut client = Client::new(&rig, &[], json!({}));
+    let read = ask(&mut client);
+    client.end();
+    rig.ok(&["search", "amber", "--vault", "."]);
+    let mut client = Client::new(&rig, &[], json!({}));
+    let indexed = ask(&mut client);
+    client.end();
+    for ((query, read), indexed) in queries.iter().zip(read).zip(indexed) {
+        assert_eq!(read, indexed, "{query}");
+    }
+}
