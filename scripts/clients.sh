@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/npm.sh
-VERGER="${1:-target/debug/verger}"
+VERGER="${1:-${CARGO_TARGET_DIR:-target}/debug/verger}"
 [ -x "$VERGER" ] || cargo build --quiet
 VERGER="$(realpath "$VERGER")"
 make_vault
