@@ -95,6 +95,44 @@ pub enum Error {
         /// What is wrong with it.
         message: String,
     },
+    /// The conversation no longer fits into the model's window.
+    #[error("{service} says that the conversation is too long: {message}")]
+    ContextFull {
+        /// Host and port.
+        service: String,
+        /// What it said.
+        message: String,
+    },
+    /// The service will not answer this.
+    #[error("{service} will not answer this: {message}")]
+    Refused {
+        /// Host and port.
+        service: String,
+        /// What it said.
+        message: String,
+    },
+    /// The model cannot call tools.
+    #[error("{service}: this model cannot call tools ({message})")]
+    NoTools {
+        /// Host and port.
+        service: String,
+        /// What it said.
+        message: String,
+    },
+    /// The answer broke off before its end.
+    #[error("{service} broke off in the middle of its answer: {message}")]
+    Cut {
+        /// Host and port.
+        service: String,
+        /// How it ended.
+        message: String,
+    },
+    /// There is no model of this name.
+    #[error("there is no model `{name}`")]
+    NoModel {
+        /// The name.
+        name: String,
+    },
     /// A model's file is missing, damaged or of another kind.
     #[error("{file}: {message}")]
     File {
@@ -122,6 +160,13 @@ impl Error {
             Error::TooBig { .. } | Error::Answer { .. } => {
                 "check that the address is that of an embedding service"
             }
+            Error::ContextFull { .. } => {
+                "make the conversation shorter, or take a model with a larger window"
+            }
+            Error::Refused { .. } => "ask in another way, or ask another model",
+            Error::NoTools { .. } => "take a model that can call tools",
+            Error::Cut { .. } => "try again",
+            Error::NoModel { .. } => "`verger models` lists those that there are",
             Error::File { .. } => "check the folder; `docs/guide/meaning.md` says what it must hold",
         }
     }
@@ -130,7 +175,11 @@ impl Error {
     pub fn is_passing(&self) -> bool {
         matches!(
             self,
-            Error::RateLimit { .. } | Error::Overloaded { .. } | Error::Network { .. } | Error::Slow { .. }
+            Error::RateLimit { .. }
+                | Error::Overloaded { .. }
+                | Error::Network { .. }
+                | Error::Slow { .. }
+                | Error::Cut { .. }
         )
     }
 }
