@@ -26,6 +26,9 @@ pub struct Entry {
     pub task: String,
     /// Who acted.
     pub agent: String,
+    /// The caller's own name for this call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
     /// The tool.
     pub tool: String,
     /// How it ended.
@@ -425,6 +428,7 @@ mod tests {
         Entry {
             time: "2026-01-01T00:00:00Z".into(),
             task: "t".into(),
+            call: None,
             agent: "cli".into(),
             tool: tool.into(),
             outcome: Ended::Answered,

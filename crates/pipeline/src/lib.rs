@@ -7,6 +7,7 @@
 pub mod approve;
 pub mod audit;
 pub mod docs;
+pub mod fate;
 pub mod grants;
 pub mod ledger;
 pub mod plan;
@@ -24,6 +25,7 @@ pub mod world;
 pub mod wrap;
 
 pub use approve::{Asker, Decision, Lifetime, Nobody, Question};
+pub use fate::Fate;
 pub use plan::{Action, Control, Edit, Output, Plan};
 pub use refusal::Refusal;
 pub use registry::{Registry, Rights};

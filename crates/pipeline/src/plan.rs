@@ -5,11 +5,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vault::Change;
 
 use crate::refusal::Refusal;
+use crate::tool::Group;
 
 /// A plan.
 #[derive(Debug)]
@@ -157,7 +159,7 @@ impl fmt::Debug for Action {
 }
 
 /// A word to the loop that called; a closed list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "control")]
 pub enum Control {
     /// These deferred tools may be called from now on in this task.
@@ -165,4 +167,173 @@ pub enum Control {
         /// Their names.
         tools: Vec<String>,
     },
+    /// Ask the person, and give back what they say.
+    Ask {
+        /// The questions, shown together.
+        questions: Vec<Asked>,
+    },
+    /// The work is done.
+    Complete {
+        /// What came of it.
+        result: String,
+    },
+    /// The list of what is to be done is now this.
+    Todo {
+        /// The whole list.
+        items: Vec<TodoItem>,
+    },
+    /// Another agent takes over.
+    SwitchAgent {
+        /// Its slug.
+        agent: String,
+        /// Why.
+        reason: String,
+    },
+    /// Others do a part of the work, and their results come back.
+    Spawn {
+        /// Who, and what.
+        children: Vec<Child>,
+    },
+    /// A stronger model is asked for its advice.
+    Consult {
+        /// The question, with all that it needs.
+        question: String,
+    },
+    /// The text of a skill is wanted.
+    ReadSkill {
+        /// Its name.
+        name: String,
+    },
+    /// A skill is carried out by a child.
+    RunSkill {
+        /// Its name.
+        name: String,
+        /// What to do with it.
+        arguments: String,
+        /// At most this many rounds.
+        turns: Option<u32>,
+    },
+}
+
+/// A question for the person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The question.
+    pub question: String,
+    /// A word or two that name it, where several are shown together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
+    /// Answers to choose from; none: free text.
+    #[serde(default)]
+    pub options: Vec<String>,
+    /// Whether several may be chosen.
+    #[serde(default)]
+    pub several: bool,
+    /// Whether an answer of their own is welcome beside the options.
+    #[serde(default)]
+    pub free_text: bool,
+}
+
+/// One line of what is to be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TodoItem {
+    /// What.
+    pub text: String,
+    /// How far it is.
+    pub state: TodoState,
+}
+
+/// How far something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TodoState {
+    /// Not begun.
+    Open,
+    /// Begun.
+    Begun,
+    /// Done.
+    Done,
+}
+
+/// Somebody who does a part of the work. What is absent is taken from the role, then from the parent.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Child {
+    /// What to call it.
+    pub name: String,
+    /// What it shall do.
+    pub task: String,
+    /// What it should know beforehand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// Which agent it is; its rights are cut to those of its parent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// In which role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// A model, an alias or a tier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// At most these tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
+    /// More words about who it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// At most this many rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u32>,
+    /// At most this many tokens, in and out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// At most this many US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dollars: Option<f64>,
+    /// At most this many seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
+    /// Whether it knows nothing of what is remembered.
+    #[serde(default)]
+    pub isolated: bool,
+}
+
+/// What a child is for, and so what it may do at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Reads and searches, in the vault and the web; changes nothing.
+    Researcher,
+    /// Reads and writes notes; nothing outside the vault.
+    Creator,
+    /// Works with what lies outside the vault; does not write notes.
+    Operator,
+    /// Asks the person and reads; changes nothing.
+    Collector,
+}
+
+impl Role {
+    /// All roles.
+    pub const ALL: [Role; 4] = [Role::Researcher, Role::Creator, Role::Operator, Role::Collector];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Researcher => "researcher",
+            Role::Creator => "creator",
+            Role::Operator => "operator",
+            Role::Collector => "collector",
+        }
+    }
+
+    /// The groups of tools that it may have at most.
+    pub fn groups(self) -> &'static [Group] {
+        match self {
+            Role::Researcher => &[Group::Read, Group::Vault, Group::Web, Group::Agent],
+            Role::Creator => &[Group::Read, Group::Vault, Group::Edit, Group::Agent],
+            Role::Operator => {
+                &[Group::Read, Group::Vault, Group::Web, Group::Mcp, Group::Skill, Group::Agent]
+            }
+            Role::Collector => &[Group::Read, Group::Agent],
+        }
+    }
 }

@@ -47,6 +47,9 @@ pub struct Call {
     pub run: Run,
     /// Tells whether whoever called has called it off meanwhile.
     pub stop: Stop,
+    /// A name of the caller's own for this very call. It stands in the audit and in the checkpoint, so that a caller who died
+    /// half way can learn what became of it ([`Road::fate`]).
+    pub key: Option<String>,
 }
 
 /// Whether a call was called off. Asked before anything is approved and once more before anything is changed; a commit
@@ -96,13 +99,20 @@ pub enum Run {
 impl Call {
     /// A call to be carried out.
     pub fn new(tool: impl Into<String>, input: Value) -> Call {
-        Call { tool: tool.into(), input, run: Run::Real, stop: Stop::default() }
+        Call { tool: tool.into(), input, run: Run::Real, stop: Stop::default(), key: None }
     }
 
     /// The same, as long as nobody calls it off.
     #[must_use]
     pub fn unless(mut self, stop: Stop) -> Call {
         self.stop = stop;
+        self
+    }
+
+    /// The same, under a name of the caller's own.
+    #[must_use]
+    pub fn named(mut self, key: impl Into<String>) -> Call {
+        self.key = Some(key.into());
         self
     }
 
@@ -170,6 +180,7 @@ impl Outcome {
 struct Story<'r> {
     road: &'r Road,
     task: &'r Task,
+    key: Option<String>,
     tool: String,
     /// The input that was judged last, without text and secrets.
     input: Value,
@@ -210,6 +221,7 @@ impl Road {
         let mut story = Story {
             road: self,
             task,
+            key: call.key.clone(),
             tool: call.tool.chars().take(64).collect(),
             input: redact(&call.input),
             start: Instant::now(),
@@ -274,8 +286,9 @@ impl Road {
                     return Ok(Outcome::Answered(output));
                 }
                 Plan::Steer(control, output) => {
-                    let Control::Activate { tools } = &control;
-                    task.activate(tools);
+                    if let Control::Activate { tools } = &control {
+                        task.activate(tools);
+                    }
                     task.repetition.record(&call.tool, &call.input);
                     return Ok(Outcome::Steered(control, output));
                 }
@@ -654,6 +667,7 @@ impl Story<'_> {
             time: self.road.world.now().timestamp().to_string(),
             task: self.task.id.clone(),
             agent: self.task.agent.clone(),
+            call: self.key.clone(),
             tool: self.tool.clone(),
             outcome: ended,
             reason: outcome.refusal().map(|refusal| refusal.reason.to_string()),

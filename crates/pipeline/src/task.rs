@@ -1,7 +1,7 @@
 //! One task: a conversation, a command, a scheduled run. What the road must remember between its calls.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use vault::policy::Limits;
 
@@ -23,12 +23,12 @@ pub struct Task {
     pub rights: Rights,
     /// Where it may read and write, within the vault's own rules.
     pub limits: Limits,
-    /// The three legs.
-    pub ledger: Ledger,
+    /// The three legs; a child has those of its parent.
+    pub ledger: Arc<Ledger>,
     /// Its last calls.
     pub repetition: Repetition,
     /// Its long results.
-    pub results: Results,
+    pub results: Arc<Results>,
     active: Mutex<BTreeSet<String>>,
 }
 
@@ -41,9 +41,9 @@ impl Task {
             agent: agent.into(),
             rights: Rights::all(),
             limits: Limits::default(),
-            ledger: Ledger::default(),
+            ledger: Arc::default(),
             repetition: Repetition::default(),
-            results: Results::default(),
+            results: Arc::default(),
             active: Mutex::new(BTreeSet::new()),
         }
     }
@@ -51,6 +51,11 @@ impl Task {
     /// Makes deferred tools callable in this task.
     pub fn activate(&self, tools: &[String]) {
         self.active.lock().unwrap_or_else(PoisonError::into_inner).extend(tools.iter().cloned());
+    }
+
+    /// The deferred tools that were made callable.
+    pub fn active(&self) -> Vec<String> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     /// Whether a deferred tool was made callable.

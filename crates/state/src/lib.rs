@@ -1,0 +1,4 @@
+//! What outlives a run: conversations, step by step.
+//!
+//! Used by the agent's loop, which writes every step before it goes on, and by the tools that look into the past. This crate
+//! knows no model, no tool and no vault; what a step holds is the agent's business.
