@@ -53,6 +53,14 @@ impl Ledger {
         legs.untrusted = true;
     }
 
+    /// Adds legs that stand elsewhere: those of a child, of a conversation that goes on.
+    pub fn join(&self, other: Legs) {
+        let mut legs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        legs.private |= other.private;
+        legs.untrusted |= other.untrusted;
+        legs.left |= other.left;
+    }
+
     /// Notes that something left the machine.
     pub fn record_sent(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).left = true;

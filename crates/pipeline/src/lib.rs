@@ -33,4 +33,6 @@ pub use run::{Call, Outcome, Road, Stop};
 pub use task::Task;
 pub use tool::{Effect, Group, Spec, Tool};
 pub use view::View;
+/// Where a task may read and write, within the vault's own rules.
+pub use vault::policy::Limits as Reach;
 pub use world::World;
