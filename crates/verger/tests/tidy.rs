@@ -106,9 +106,11 @@ fn there_is_exactly_one_clippy_toml() {
 }
 
 /// Who may pass the fences of `clippy.toml`, and why. The list is closed: a new line here needs a reason in the commit.
-const THROUGH_THE_FENCE: [(&str, &str); 21] = [
+const THROUGH_THE_FENCE: [(&str, &str); 23] = [
     ("crates/llm/src/embed/folder/files.rs", "a model's folder, outside every vault"),
     ("crates/llm/src/http.rs", "the one HTTP client for models"),
+    ("crates/state/src/db.rs", "the file of conversations"),
+    ("crates/state/src/holder.rs", "asks /proc whether the holder of a lease still runs"),
     ("crates/vault/src/store.rs", "the store's own folder"),
     ("crates/vault/src/store/gc.rs", "the store's own files"),
     ("crates/vault/src/store/index.rs", "the text index's own folder"),
