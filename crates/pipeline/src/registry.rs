@@ -35,7 +35,14 @@ pub struct Rights {
 }
 
 /// Without these an agent could not reach its own deferred tools or the rest of its own answers.
-const FOR_EVERYBODY: [&str; 3] = ["find_tool", "obsidian_find_tool", "read_result"];
+const FOR_EVERYBODY: [&str; 4] = ["find_tool", "obsidian_find_tool", "read_result", "read_skill"];
+/// How the name of the tool ends by which deferred ones are found, on every surface.
+const FINDER: &str = "find_tool";
+
+/// Other tools steer as well, and their names may come first.
+fn finds_others(spec: &Spec) -> bool {
+    spec.effect == Effect::Steers && spec.name.ends_with(FINDER)
+}
 
 impl Rights {
     /// Everything.
@@ -149,8 +156,8 @@ impl Registry {
         let hint = match nearest(name, known) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => {
-                let finder = tools.values().find(|tool| tool.spec().effect == Effect::Steers);
-                let finder = finder.map_or("find_tool", |tool| tool.spec().name.as_ref());
+                let finder = tools.values().find(|tool| finds_others(tool.spec()));
+                let finder = finder.map_or(FINDER, |tool| tool.spec().name.as_ref());
                 format!("call only tools that were listed; `{finder}` finds the deferred ones")
             }
         };
@@ -160,8 +167,8 @@ impl Registry {
     /// The tool by which deferred ones are found; each surface has its own name for it.
     pub(crate) fn finder(&self) -> String {
         let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
-        let finder = tools.values().find(|tool| tool.spec().effect == Effect::Steers);
-        finder.map_or_else(|| "find_tool".to_owned(), |tool| tool.spec().name.to_string())
+        let finder = tools.values().find(|tool| finds_others(tool.spec()));
+        finder.map_or_else(|| FINDER.to_owned(), |tool| tool.spec().name.to_string())
     }
 
     /// What these rights permit, by name.

@@ -102,6 +102,48 @@ fn add_agent(registry: &Registry) {
     registry.add(agent::FindTool).add(agent::ReadResult);
 }
 
+/// What a conversation has besides its agent's rights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offered {
+    /// A stronger model that can be asked.
+    pub flagship: bool,
+    /// Skills that can be read.
+    pub skills: bool,
+    /// A person who can be asked.
+    pub person: bool,
+}
+
+impl Offered {
+    /// All of it.
+    pub const EVERYTHING: Offered = Offered { flagship: true, skills: true, person: true };
+}
+
+/// Adds the tools by which a model steers its own loop. Other doors (MCP) have no loop, so they are not in [`all`].
+pub fn add_conversation(registry: &Registry, offered: Offered) {
+    registry
+        .add(agent::AttemptCompletion)
+        .add(agent::UpdateTodoList)
+        .add(agent::SwitchAgent)
+        .add(agent::NewTask)
+        .add(agent::SpawnAgent);
+    if offered.person {
+        registry.add(agent::AskUser).add(agent::AskFollowupQuestion);
+    }
+    if offered.flagship {
+        registry.add(agent::ConsultFlagship);
+    }
+    if offered.skills {
+        registry.add(agent::ReadSkill).add(agent::InvokeSkill);
+    }
+}
+
+/// Every tool of Verger's own agent, for its documentation.
+pub fn every() -> Registry {
+    let registry = all();
+    add_conversation(&registry, Offered::EVERYTHING);
+    registry
+}
+
 /// Adds the tools for these foreign servers, in the place of those for none.
 pub fn add_foreign(registry: &Registry, foreign: &Arc<Foreign>) {
     registry
