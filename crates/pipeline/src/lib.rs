@@ -32,7 +32,7 @@ pub use registry::{Registry, Rights};
 pub use run::{Call, Outcome, Road, Stop};
 pub use task::Task;
 pub use tool::{Effect, Group, Spec, Tool};
-pub use view::View;
 /// Where a task may read and write, within the vault's own rules.
 pub use vault::policy::Limits as Reach;
+pub use view::View;
 pub use world::World;
