@@ -5,6 +5,9 @@
 //! conversation is.
 
 mod collect;
+mod ids;
+mod leak;
+mod script;
 
 use std::sync::Arc;
 
@@ -14,6 +17,8 @@ use serde_json::Value;
 
 use crate::Error;
 pub use collect::{Answer, Collector};
+pub use leak::leaked_call;
+pub use script::Script;
 
 /// One message of a conversation. Kept on disk as it is, so its form only grows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -133,6 +133,40 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// There is no model of this name, but there are some with a similar one.
+    #[error("there is no model `{name}`; near it: {}", near.join(", "))]
+    NearModel {
+        /// The name.
+        name: String,
+        /// Names that there are.
+        near: Vec<String>,
+    },
+    /// The account has nothing left to spend.
+    #[error("{service} says that the account's means are used up: {message}")]
+    Quota {
+        /// Host and port.
+        service: String,
+        /// What it said.
+        message: String,
+    },
+    /// A provider's settings cannot be used.
+    #[error("provider `{provider}`: {message}")]
+    Setting {
+        /// The provider.
+        provider: String,
+        /// What is wrong with them.
+        message: String,
+    },
+    /// A line of a script cannot be read.
+    #[error("{file}, line {line}: {message}")]
+    Script {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        message: String,
+    },
     /// A model's file is missing, damaged or of another kind.
     #[error("{file}: {message}")]
     File {
@@ -158,7 +192,7 @@ impl Error {
                 "check that the service runs and that the address is right"
             }
             Error::TooBig { .. } | Error::Answer { .. } => {
-                "check that the address is that of an embedding service"
+                "check that the address is that of a model service"
             }
             Error::ContextFull { .. } => {
                 "make the conversation shorter, or take a model with a larger window"
@@ -166,6 +200,10 @@ impl Error {
             Error::Refused { .. } => "ask in another way, or ask another model",
             Error::NoTools { .. } => "take a model that can call tools",
             Error::Cut { .. } => "try again",
+            Error::NearModel { .. } => "take one of these; `verger models` lists all",
+            Error::Quota { .. } => "look at the account's credit and limits, or take another provider",
+            Error::Setting { .. } => "correct it in `config.toml`; `docs/config.md` says what it may hold",
+            Error::Script { .. } => "correct the line: one turn of a script is one JSON object",
             Error::NoModel { .. } => "`verger models` lists those that there are",
             Error::File { .. } => "check the folder; `docs/guide/meaning.md` says what it must hold",
         }

@@ -1,28 +1,31 @@
 //! The one place where Verger talks HTTP to a model. `clippy.toml` keeps `reqwest`'s clients out of every other file.
 //!
-//! Used by the embedding models, later by the chat models. A request goes to the host that the person named and to no
+//! Used by the embedding models and by the chat models. A request goes to the host that the person named and to no
 //! other: no proxy from the environment, no redirect, no plain HTTP beyond this machine. Every wait has a limit, every
 //! answer a largest size, and what may pass is tried again, as late as the service asks. The key stands in one header
 //! and in no error. Deliberately not here: what the requests say.
 
 #![expect(clippy::disallowed_methods, reason = "the one HTTP client of this crate")]
 
-use std::net::IpAddr;
+mod base;
+mod failure;
+
 use std::sync::Once;
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, RETRY_AFTER};
-use reqwest::{Method, StatusCode, Url, redirect};
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::{Method, RequestBuilder, StatusCode, redirect};
 use serde_json::Value;
 
 use crate::{Error, Secret};
+pub use base::Base;
+use failure::FIRST_PAUSE;
+pub(crate) use failure::{Failure, asked_for};
 
 /// No answer is larger: a few thousand vectors fit.
 const LARGEST: usize = 64 * 1024 * 1024;
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
-/// The first pause before another try; each further one is twice as long.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// Characters of a service's message that are shown.
 const MESSAGE: usize = 300;
 
@@ -44,72 +47,33 @@ impl Patience {
     /// Work in the background.
     pub const LONG: Patience =
         Patience { tries: 5, limit: Duration::from_secs(120), pause: Duration::from_secs(30) };
+    /// A chat: its beginning is tried three times, each for as long as it may be silent.
+    pub const CHAT: Patience =
+        Patience { tries: 3, limit: Duration::from_secs(300), pause: Duration::from_secs(30) };
 }
 
-/// The address of a service.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Base(Url);
-
-impl Base {
-    /// Reads an address: `https://…`, or `http://` to this machine. No name or key in it, nothing behind `?` or `#`.
-    pub fn parse(text: &str) -> Result<Base, Error> {
-        let refuse = |why| Err(Error::Address { url: without_credentials(text), why });
-        let Ok(url) = Url::parse(text.trim()) else { return refuse("it is not a web address") };
-        if !url.username().is_empty() || url.password().is_some() {
-            return refuse("a key or a password does not belong into an address");
-        }
-        if url.query().is_some() || url.fragment().is_some() {
-            return refuse("it must end before `?` and `#`");
-        }
-        match url.scheme() {
-            "https" => Ok(Base(url)),
-            "http" if is_this_machine(&url) => Ok(Base(url)),
-            "http" => refuse("without TLS anybody on the way can read the notes"),
-            _ => refuse("it must begin with https://"),
-        }
-    }
-
-    /// Host and port, for messages and for a model's name.
-    pub fn host(&self) -> String {
-        let host = self.0.host_str().unwrap_or_default();
-        self.0.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
-    }
-
-    /// Whether texts leave this machine on their way.
-    pub fn is_local(&self) -> bool {
-        is_this_machine(&self.0)
-    }
-
-    /// The address below this one; `root` stands for the path of an address that has none.
-    pub fn at(&self, root: &str, path: &str) -> Base {
-        let mut url = self.0.clone();
-        let own = url.path().trim_end_matches('/').to_owned();
-        let own = if own.is_empty() { root.trim_end_matches('/').to_owned() } else { own };
-        url.set_path(&format!("{own}/{}", path.trim_start_matches('/')));
-        Base(url)
-    }
+/// In which header a key stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KeyHeader {
+    /// `Authorization: Bearer …`
+    #[default]
+    Bearer,
+    /// `x-api-key`, at Anthropic.
+    XApiKey,
+    /// `x-goog-api-key`, at Google.
+    XGoogApiKey,
+    /// `api-key`, at Azure.
+    ApiKey,
 }
 
-/// Whatever is before an `@` may be a password.
-fn without_credentials(text: &str) -> String {
-    match text.rsplit_once('@') {
-        Some((before, after)) => {
-            let scheme = before.split_once("://").map_or("", |(scheme, _)| scheme);
-            format!("{scheme}://…@{after}")
+impl KeyHeader {
+    fn name(self) -> &'static str {
+        match self {
+            KeyHeader::Bearer => "authorization",
+            KeyHeader::XApiKey => "x-api-key",
+            KeyHeader::XGoogApiKey => "x-goog-api-key",
+            KeyHeader::ApiKey => "api-key",
         }
-        None => text.to_owned(),
-    }
-}
-
-fn is_this_machine(url: &Url) -> bool {
-    let Some(host) = url.host_str() else { return false };
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    match host.parse::<IpAddr>() {
-        Ok(IpAddr::V6(address)) => {
-            address.is_loopback() || address.to_ipv4_mapped().is_some_and(|address| address.is_loopback())
-        }
-        Ok(IpAddr::V4(address)) => address.is_loopback(),
-        Err(_) => host.eq_ignore_ascii_case("localhost"),
     }
 }
 
@@ -118,11 +82,54 @@ fn is_this_machine(url: &Url) -> bool {
 pub struct Http {
     client: reqwest::Client,
     key: Option<Secret>,
+    key_header: KeyHeader,
+    headers: Vec<(String, Secret)>,
+}
+
+/// An answer that has begun.
+pub(crate) struct Opened {
+    /// The HTTP status.
+    pub status: u16,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// What it says, piece by piece.
+    pub body: Body,
+}
+
+/// The bytes of an answer. Dropping it closes the connection, or the stream of it.
+pub(crate) struct Body {
+    response: reqwest::Response,
+    service: String,
+    scrubber: Scrubber,
+    idle: Duration,
+    left: usize,
+    largest: usize,
+}
+
+/// Takes keys out of texts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scrubber(Vec<Secret>);
+
+impl Scrubber {
+    /// The text without any key.
+    pub(crate) fn scrub(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, key| key.scrub(&text))
+    }
 }
 
 impl Http {
-    /// A client that shows this key, if there is one.
+    /// A client that shows this key, if there is one, as a bearer.
     pub fn new(key: Option<Secret>) -> Result<Http, Error> {
+        Http::with(key, KeyHeader::Bearer, Vec::new())
+    }
+
+    /// A client that shows this key in this header, and sends these headers with every request. Their values are kept
+    /// as close as the key.
+    pub fn with(
+        key: Option<Secret>,
+        key_header: KeyHeader,
+        headers: Vec<(String, Secret)>,
+    ) -> Result<Http, Error> {
         static PROVIDER: Once = Once::new();
         PROVIDER.call_once(|| {
             // Somebody else may have installed one already; any will do.
@@ -138,7 +145,7 @@ impl Http {
             service: "the HTTP client".to_owned(),
             message: causes(&error),
         })?;
-        Ok(Http { client, key: key.filter(|key| !key.is_empty()) })
+        Ok(Http { client, key: key.filter(|key| !key.is_empty()), key_header, headers })
     }
 
     /// Asks for JSON.
@@ -151,6 +158,34 @@ impl Http {
         self.ask(Method::POST, base, Some(body), patience).await
     }
 
+    /// Asks for JSON once, with these headers besides.
+    pub(crate) async fn get_with(
+        &self,
+        base: &Base,
+        headers: &[(&str, &str)],
+        limit: Duration,
+    ) -> Result<Value, Error> {
+        let slow = || Error::Slow { service: base.host(), seconds: limit.as_secs() };
+        let ask = async {
+            let opened = self.send(Method::GET, base, None, headers, limit, LARGEST).await?;
+            self.read(base, opened).await.map_err(|failure| failure.error)
+        };
+        tokio::time::timeout(limit, ask).await.map_err(|_| slow())?
+    }
+
+    /// Sends JSON once and reads the answer as it comes, whatever its status is. `idle` is the longest silence, before
+    /// the answer and in it; `largest` the most bytes of it.
+    pub(crate) async fn open(
+        &self,
+        base: &Base,
+        body: &Value,
+        headers: &[(&str, &str)],
+        idle: Duration,
+        largest: usize,
+    ) -> Result<Opened, Error> {
+        self.send(Method::POST, base, Some(body), headers, idle, largest).await
+    }
+
     async fn ask(
         &self,
         method: Method,
@@ -158,24 +193,15 @@ impl Http {
         body: Option<&Value>,
         patience: Patience,
     ) -> Result<Value, Error> {
-        let mut pause = FIRST_PAUSE;
         let mut tried = 1;
         loop {
-            let error = match self.ask_once(method.clone(), base, body, patience.limit).await {
+            let failure = match self.ask_once(method.clone(), base, body, patience.limit).await {
                 Ok(answer) => return Ok(answer),
-                Err(error) => error,
+                Err(failure) => failure,
             };
-            let wait = match &error {
-                Error::RateLimit { wait, .. } => pause.max(*wait),
-                _ => pause,
-            };
-            // What took its whole time once is not given it again.
-            let hopeless = !error.is_passing() || matches!(error, Error::Slow { .. });
-            if hopeless || tried >= patience.tries || wait > patience.pause {
-                return Err(error);
-            }
-            tokio::time::sleep(wait).await;
-            (pause, tried) = (pause * 2, tried + 1);
+            let Some(pause) = failure.pause(tried, patience) else { return Err(failure.error) };
+            tokio::time::sleep(pause).await;
+            tried += 1;
         }
     }
 
@@ -185,42 +211,73 @@ impl Http {
         base: &Base,
         body: Option<&Value>,
         limit: Duration,
-    ) -> Result<Value, Error> {
+    ) -> Result<Value, Failure> {
         let slow = || Error::Slow { service: base.host(), seconds: limit.as_secs() };
-        tokio::time::timeout(limit, self.exchange(method, base, body)).await.map_err(|_| slow())?
+        let ask = async {
+            let opened = self.send(method, base, body, &[], limit, LARGEST).await?;
+            self.read(base, opened).await
+        };
+        tokio::time::timeout(limit, ask).await.map_err(|_| slow())?
     }
 
-    async fn exchange(&self, method: Method, base: &Base, body: Option<&Value>) -> Result<Value, Error> {
+    async fn read(&self, base: &Base, mut opened: Opened) -> Result<Value, Failure> {
         let service = base.host();
-        let network = |error: reqwest::Error| Error::Network {
-            service: service.clone(),
-            message: self.scrubbed(&causes(&error.without_url())),
-        };
-        let mut request = self.client.request(method, base.0.clone());
-        if let Some(key) = &self.key {
-            request = request.bearer_auth(key.reveal());
+        let bytes = opened.body.whole().await?;
+        let status = StatusCode::from_u16(opened.status).unwrap_or_default();
+        if !status.is_success() {
+            let error = self.refusal(service, status, &opened.headers, &bytes);
+            return Err(Failure::new(error, &opened.headers));
         }
+        serde_json::from_slice(&bytes)
+            .map_err(|error| Error::Answer { service, message: format!("it is not JSON ({error})") }.into())
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        base: &Base,
+        body: Option<&Value>,
+        headers: &[(&str, &str)],
+        idle: Duration,
+        largest: usize,
+    ) -> Result<Opened, Error> {
+        let service = base.host();
+        let scrubber = self.scrubber();
+        let mut request = self.dressed(self.client.request(method, base.0.clone()), headers);
         if let Some(body) = body {
             request = request.json(body);
         }
-        let mut response = request.send().await.map_err(network)?;
-        let (status, headers) = (response.status(), response.headers().clone());
-        let mut bytes = Vec::new();
-        while let Some(part) = response.chunk().await.map_err(network)? {
-            if bytes.len() + part.len() > LARGEST {
-                return Err(Error::TooBig { service, limit: LARGEST });
-            }
-            bytes.extend_from_slice(&part);
+        let slow = || Error::Slow { service: service.clone(), seconds: idle.as_secs() };
+        let response = tokio::time::timeout(idle, request.send()).await.map_err(|_| slow())?;
+        let response = response.map_err(|error| broken(&service, &scrubber, error))?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = Body { response, service, scrubber, idle, left: largest, largest };
+        Ok(Opened { status, headers, body })
+    }
+
+    fn dressed(&self, mut request: RequestBuilder, headers: &[(&str, &str)]) -> RequestBuilder {
+        for (name, value) in headers {
+            request = request.header(*name, *value);
         }
-        if !status.is_success() {
-            return Err(self.refusal(service, status, &headers, &bytes));
+        for (name, value) in &self.headers {
+            request = request.header(name, value.reveal());
         }
-        serde_json::from_slice(&bytes)
-            .map_err(|error| Error::Answer { service, message: format!("it is not JSON ({error})") })
+        match &self.key {
+            Some(key) if self.key_header == KeyHeader::Bearer => request.bearer_auth(key.reveal()),
+            Some(key) => request.header(self.key_header.name(), key.reveal()),
+            None => request,
+        }
+    }
+
+    /// What takes the key and the values of the headers out of texts.
+    pub(crate) fn scrubber(&self) -> Scrubber {
+        // A value as short as `1` would only make messages unreadable.
+        let values = self.headers.iter().map(|(_, value)| value).filter(|value| value.reveal().len() >= 8);
+        Scrubber(self.key.iter().chain(values).cloned().collect())
     }
 
     fn refusal(&self, service: String, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
-        let message = self.scrubbed(&said(status, body));
+        let message = self.scrubber().scrub(&said(status.as_u16(), body));
         let status = status.as_u16();
         match status {
             401 | 403 => Error::Auth { service, status, message },
@@ -230,41 +287,73 @@ impl Http {
                 let message = "it sends us elsewhere, and we do not follow".to_owned();
                 Error::NotFound { service, status, message }
             }
-            408 | 500.. => Error::Overloaded { service, status, message },
+            408 | 409 | 500.. => Error::Overloaded { service, status, message },
             _ => Error::BadRequest { service, status, message },
         }
     }
+}
 
-    fn scrubbed(&self, text: &str) -> String {
-        self.key.as_ref().map_or_else(|| text.to_owned(), |key| key.scrub(text))
+impl Opened {
+    /// Whether the service says that its answer is one piece of JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        let kind = self.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        kind.trim_start().starts_with("application/json")
     }
 }
 
-/// How long the service wants to be left alone. A date instead of seconds is not read; the usual pause holds then.
-fn asked_for(headers: &HeaderMap) -> Option<Duration> {
-    let number = |name: &str| -> Option<f64> {
-        let number: f64 = headers.get(name)?.to_str().ok()?.trim().parse().ok()?;
-        (number.is_finite() && number >= 0.0).then_some(number)
-    };
-    let milliseconds = number("retry-after-ms").map(|number| number / 1_000.0);
-    let seconds = milliseconds.or_else(|| number(RETRY_AFTER.as_str()))?;
-    Some(Duration::from_secs_f64(seconds.min(86_400.0)))
+impl Body {
+    /// The next bytes; `None` at the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        let seconds = self.idle.as_secs();
+        let slow = |_| Error::Slow { service: self.service.clone(), seconds };
+        let bytes = tokio::time::timeout(self.idle, self.response.chunk()).await.map_err(slow)?;
+        let bytes = bytes.map_err(|error| broken(&self.service, &self.scrubber, error))?;
+        let Some(bytes) = bytes else { return Ok(None) };
+        let Some(left) = self.left.checked_sub(bytes.len()) else {
+            return Err(Error::TooBig { service: self.service.clone(), limit: self.largest });
+        };
+        self.left = left;
+        Ok(Some(bytes.to_vec()))
+    }
+
+    /// All of it.
+    pub(crate) async fn whole(&mut self) -> Result<Vec<u8>, Error> {
+        let mut all = Vec::new();
+        while let Some(bytes) = self.next().await? {
+            all.extend_from_slice(&bytes);
+        }
+        Ok(all)
+    }
+}
+
+fn broken(service: &str, scrubber: &Scrubber, error: reqwest::Error) -> Error {
+    let message = scrubber.scrub(&causes(&error.without_url()));
+    Error::Network { service: service.to_owned(), message }
 }
 
 /// What the service said, in one line: the usual places in JSON, else the start of the text.
-fn said(status: StatusCode, body: &[u8]) -> String {
+fn said(status: u16, body: &[u8]) -> String {
     let json: Option<Value> = serde_json::from_slice(body).ok();
     let found = json.as_ref().and_then(|json| {
         let places = ["/error/message", "/error", "/message", "/detail"];
         places.into_iter().find_map(|place| json.pointer(place)?.as_str().map(str::to_owned))
     });
-    let text = found.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned());
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let short: String = line.chars().filter(|letter| !letter.is_control()).take(MESSAGE).collect();
-    match short.is_empty() {
-        true => status.canonical_reason().unwrap_or("no reason given").to_owned(),
-        false => short,
+    match one_line(&found.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned())) {
+        line if line.is_empty() => reason(status).to_owned(),
+        line => line,
     }
+}
+
+/// The usual words for a status.
+pub(crate) fn reason(status: u16) -> &'static str {
+    let status = StatusCode::from_u16(status).ok();
+    status.and_then(|status| status.canonical_reason()).unwrap_or("no reason given")
+}
+
+/// A text as one short line.
+pub(crate) fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().filter(|letter| !letter.is_control()).take(MESSAGE).collect()
 }
 
 /// An error with all that lies behind it: the reason is mostly at the end.
@@ -286,53 +375,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_go_over_tls_or_stay_on_this_machine() {
-        for good in [
-            "https://api.example.com/v1",
-            "http://localhost:11434",
-            "http://127.0.0.1:8080/v1/",
-            "http://[::1]:9",
-            "http://2130706433/",
-        ] {
-            assert!(Base::parse(good).is_ok(), "{good}");
-        }
-        for bad in [
-            "http://example.com",
-            "http://192.168.1.7:11434",
-            "http://localhost.example.com",
-            "http://0.0.0.0",
-            "ftp://127.0.0.1",
-            "file:///etc/passwd",
-            "api.example.com",
-            "",
-            "https://example.com/v1?key=1",
-            "https://user:pass@example.com",
-        ] {
-            assert!(matches!(Base::parse(bad), Err(Error::Address { .. })), "{bad}");
-        }
-    }
-
-    #[test]
-    fn a_password_in_an_address_is_not_repeated() {
-        let error = Base::parse("https://user:hunter2@example.com/x").unwrap_err();
-        assert!(!format!("{error} {error:?}").contains("hunter2"));
-    }
-
-    #[test]
-    fn paths_are_joined_below_the_base() {
-        let at = |base: &str| Base::parse(base).unwrap().at("/v1", "embeddings").0.to_string();
-        assert_eq!(at("https://e.org"), "https://e.org/v1/embeddings");
-        assert_eq!(at("https://e.org/"), "https://e.org/v1/embeddings");
-        assert_eq!(at("https://e.org/v1/"), "https://e.org/v1/embeddings");
-        assert_eq!(at("https://e.org/api/openai"), "https://e.org/api/openai/embeddings");
-    }
-
-    #[test]
     fn what_a_service_says_is_one_short_line() {
-        let status = StatusCode::BAD_REQUEST;
-        assert_eq!(said(status, br#"{"error":{"message":"no\nsuch model"}}"#), "no such model");
-        assert_eq!(said(status, br#"{"error":"not found"}"#), "not found");
-        assert_eq!(said(status, b""), "Bad Request");
-        assert_eq!(said(status, &vec![b'x'; 10_000]).len(), MESSAGE);
+        assert_eq!(said(400, br#"{"error":{"message":"no\nsuch model"}}"#), "no such model");
+        assert_eq!(said(400, br#"{"error":"not found"}"#), "not found");
+        assert_eq!(said(400, b""), "Bad Request");
+        assert_eq!(said(400, &vec![b'x'; 10_000]).len(), MESSAGE);
     }
 }
