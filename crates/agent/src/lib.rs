@@ -1,5 +1,29 @@
 //! Verger's own agent: it talks to a model and works on the vault through the road.
 //!
 //! Used by the doors (`verger chat`, `ask`, `note run`, `acp`). Every effect goes through [`pipeline::Road`]; every step is on
-//! disk before the next. Deliberately not here: what the tools do (`tools`, which this crate does not know), how a model is
-//! reached (`llm`), what a terminal looks like (`verger`).
+//! disk before the next ([`step`]), so that a conversation can be taken up after a crash at any point. Read [`turn`] first.
+//! Deliberately not here: what the tools do (`tools`, which this crate does not know), how a model is reached (`llm`), what a
+//! terminal looks like (`verger`).
+
+mod ask;
+mod calls;
+mod children;
+mod condense;
+pub mod conversation;
+pub mod door;
+mod halt;
+pub mod mind;
+pub mod prompt;
+pub mod purse;
+mod steer;
+pub mod step;
+mod trouble;
+mod turn;
+
+pub use conversation::{Conversation, Spent};
+pub use door::{Answers, Door, News};
+pub use halt::Halt;
+pub use mind::{Cast, Mind, Persona, SkillText, Talk};
+pub use purse::Limits;
+pub use step::{Over, Step};
+pub use trouble::Trouble;

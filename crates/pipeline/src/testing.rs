@@ -10,6 +10,7 @@ use jiff::Zoned;
 use serde_json::Value;
 use vault::Vault;
 use vault::files::{Files, Kind, MemoryFiles};
+pub use vault::{Change, VaultPath};
 
 use crate::approve::{Asker, Beforehand};
 use crate::audit::Audit;

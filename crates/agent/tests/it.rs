@@ -1,0 +1,13 @@
+//! The loop over a real road, a real vault and a real database, with a model that says what the test wants.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]
+
+#[path = "it/limits.rs"]
+mod limits;
+#[path = "it/resume.rs"]
+mod resume;
+#[path = "it/rig.rs"]
+mod rig;
+#[path = "it/steering.rs"]
+mod steering;
+#[path = "it/turns.rs"]
+mod turns;
