@@ -75,6 +75,35 @@ pub struct Writing {
     pub dry_run: bool,
 }
 
+/// Options of commands that speak with a model.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Asking {
+    /// The model: `provider@model`, an alias, `fast`, `main` or `flagship`, or `script@FILE`.
+    #[arg(long, value_name = "MODEL", env = "VERGER_MODEL")]
+    pub model: Option<String>,
+    /// Who speaks (see `verger agents`).
+    #[arg(long, value_name = "AGENT")]
+    pub agent: Option<String>,
+    /// Go on with this conversation (see `verger sessions`).
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Do not ask: yes to every change of the vault. What would send something away still needs a person.
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+    /// At most this many answers of the model.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: Option<u32>,
+    /// At most this long.
+    #[arg(long, value_name = "N")]
+    pub seconds: Option<u64>,
+    /// At most this many tokens.
+    #[arg(long, value_name = "N")]
+    pub tokens: Option<u64>,
+    /// At most this much money.
+    #[arg(long, value_name = "DOLLARS")]
+    pub dollars: Option<f64>,
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -134,6 +163,16 @@ pub enum Command {
         /// Stop after this many notes (10 if not said) or matching lines (1000).
         #[arg(long, short = 'm', value_name = "COUNT")]
         limit: Option<usize>,
+    },
+    /// Ask a model one question; it may use the vault's tools to answer it.
+    #[command(
+        after_help = "Examples:\n  verger ask \"What did I decide about the fence?\"\n  git log -5 | verger ask \"Put this into today's note\" --yes\n  verger ask --json \"List open loops\"     every event as a line of JSON\n\nExit codes: 0 answered, 1 failed or a limit was reached. Connect a model first: docs/guide/models.md"
+    )]
+    Ask {
+        /// The question; what comes through a pipe is put behind it.
+        words: Vec<String>,
+        #[command(flatten)]
+        asking: Asking,
     },
     /// Work out the meaning of all notes now, with the embedding model of config.toml; it can be stopped and goes on later.
     Embed,

@@ -37,7 +37,7 @@ impl Asker for AtTerminal<'_> {
 }
 
 /// What is put before the person.
-fn card(paper: &Paper, question: &Question<'_>) -> String {
+pub fn card(paper: &Paper, question: &Question<'_>) -> String {
     let mut out = paper::changes(paper, question.changes);
     if let Some(target) = question.target {
         out.push_str(&format!("reaches: {}\n", paper.text(target)));

@@ -27,7 +27,7 @@ pub struct Key {
 }
 
 /// Every key there is.
-pub const KEYS: [Key; 15] = [
+pub const KEYS: [Key; 26] = [
     Key {
         name: "vault",
         kind: "path",
@@ -118,6 +118,72 @@ pub const KEYS: [Key; 15] = [
         default: "nothing",
         meaning: "With `ollama` and `openai`: put in front of every piece of a note.",
     },
+    Key {
+        name: "models.main",
+        kind: "text",
+        default: "none",
+        meaning: "The model for conversations, as `provider@model`, e.g. `anthropic@claude-sonnet-4-5` or `ollama@qwen3`. See `docs/guide/models.md`.",
+    },
+    Key {
+        name: "models.fast",
+        kind: "text",
+        default: "`models.main`",
+        meaning: "The model for small work: summaries, titles, collecting.",
+    },
+    Key {
+        name: "models.flagship",
+        kind: "text",
+        default: "none",
+        meaning: "The model that is asked for advice when the work is hard.",
+    },
+    Key {
+        name: "models.aliases",
+        kind: "table of names",
+        default: "{}",
+        meaning: "Short names for models: `sonnet = \"anthropic@claude-sonnet-4-5\"`.",
+    },
+    Key {
+        name: "providers",
+        kind: "table of providers",
+        default: "{}",
+        meaning: "Services that have models, each under its name: `dialect` (`openai`, `responses`, `anthropic`, `gemini`, `ollama`), `url`, `key_env` (the environment variable that holds the key), `window`, `stream`, `tools`, `prices`. The well-known ones need no entry. See `docs/guide/models.md`.",
+    },
+    Key {
+        name: "chat.agent",
+        kind: "text",
+        default: "`agent`",
+        meaning: "The agent that speaks when none is named.",
+    },
+    Key {
+        name: "chat.rounds",
+        kind: "whole number",
+        default: "25",
+        meaning: "At most this many answers of the model in one turn.",
+    },
+    Key {
+        name: "chat.seconds",
+        kind: "whole number",
+        default: "no limit",
+        meaning: "At most this long, without the time in which you are asked.",
+    },
+    Key {
+        name: "chat.tokens",
+        kind: "whole number",
+        default: "no limit",
+        meaning: "At most this many tokens, in and out, in one turn.",
+    },
+    Key {
+        name: "chat.dollars",
+        kind: "number",
+        default: "no limit",
+        meaning: "At most this much money in one turn. Needs models whose price is known.",
+    },
+    Key {
+        name: "chat.condense_at",
+        kind: "whole number",
+        default: "80",
+        meaning: "How full a model's window may be, in percent, before the conversation is made shorter.",
+    },
 ];
 
 /// Environment variables that matter, and what they do.
@@ -141,7 +207,7 @@ const VARIABLES: [(&str, &str); 10] = [
 ];
 
 /// What `config.toml` and the environment say.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Config {
     /// The vault to use outside of one.
     pub vault: Option<PathBuf>,
@@ -153,6 +219,29 @@ pub struct Config {
     pub servers: Vec<tools::foreign::Server>,
     /// What turns text into vectors.
     pub embedding: Settings,
+    /// Models and conversations.
+    pub chat: Chat,
+}
+
+/// What `config.toml` says about models and conversations.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Chat {
+    /// The model for conversations.
+    pub main: Option<String>,
+    /// The model for small work.
+    pub fast: Option<String>,
+    /// The model for advice.
+    pub flagship: Option<String>,
+    /// Short names.
+    pub aliases: Vec<(String, String)>,
+    /// Services, as they are written.
+    pub providers: Table,
+    /// Which agent speaks.
+    pub agent: Option<String>,
+    /// What a turn may take.
+    pub limits: agent::Limits,
+    /// How full a window may be.
+    pub condense_at: Option<u8>,
 }
 
 impl Config {
@@ -209,6 +298,33 @@ impl Config {
             }
             "embedding.query_prefix" => self.embedding.query_prefix = Some(text(name, value)?.to_owned()),
             "embedding.text_prefix" => self.embedding.text_prefix = Some(text(name, value)?.to_owned()),
+            "models.main" => self.chat.main = Some(text(name, value)?.to_owned()),
+            "models.fast" => self.chat.fast = Some(text(name, value)?.to_owned()),
+            "models.flagship" => self.chat.flagship = Some(text(name, value)?.to_owned()),
+            "models.aliases" => self.chat.aliases = names(name, value)?,
+            "providers" => {
+                self.chat.providers =
+                    value.as_table().cloned().ok_or_else(|| wrong(name, "a table of providers"))?;
+            }
+            "chat.agent" => self.chat.agent = Some(text(name, value)?.to_owned()),
+            "chat.rounds" => {
+                let rounds =
+                    u32::try_from(whole(name, value)?).ok().filter(|rounds| (1..=1_000).contains(rounds));
+                self.chat.limits.rounds = rounds.ok_or_else(|| wrong(name, "a number from 1 to 1000"))?;
+            }
+            "chat.seconds" => {
+                let seconds = u64::try_from(whole(name, value)?).unwrap_or_default();
+                self.chat.limits.time = Some(std::time::Duration::from_secs(seconds));
+            }
+            "chat.tokens" => {
+                self.chat.limits.tokens = Some(u64::try_from(whole(name, value)?).unwrap_or_default())
+            }
+            "chat.dollars" => self.chat.limits.dollars = Some(money(name, value)?),
+            "chat.condense_at" => {
+                let percent =
+                    u8::try_from(whole(name, value)?).ok().filter(|percent| (10..=95).contains(percent));
+                self.chat.condense_at = Some(percent.ok_or_else(|| wrong(name, "a number from 10 to 95"))?);
+            }
             unknown => return Err(unknown_key(unknown)),
         }
         Ok(())
@@ -290,6 +406,7 @@ pub fn template(vault: &Path) -> String {
             ("path", _) => "\"~/models/all-MiniLM-L6-v2\"",
             ("text", _) => "\"\u{2026}\"",
             (_, "the model's") => "512",
+            ("whole number" | "number", "no limit") => "100000",
             (_, default) => default,
         };
         let _ = writeln!(text, "# {}\n# {name} = {example}", key.meaning);
@@ -322,6 +439,18 @@ fn text<'v>(name: &str, value: &'v Value) -> Result<&'v str, Problem> {
 
 fn whole(name: &str, value: &Value) -> Result<i64, Problem> {
     value.as_integer().filter(|number| *number >= 0).ok_or_else(|| wrong(name, "a whole number from 0 on"))
+}
+
+fn money(name: &str, value: &Value) -> Result<f64, Problem> {
+    let number = value.as_float().or_else(|| value.as_integer().map(|number| number as f64));
+    number
+        .filter(|number| number.is_finite() && *number >= 0.0)
+        .ok_or_else(|| wrong(name, "a number from 0 on"))
+}
+
+fn names(name: &str, value: &Value) -> Result<Vec<(String, String)>, Problem> {
+    let table = value.as_table().ok_or_else(|| wrong(name, "a table of names"))?;
+    table.iter().map(|(alias, model)| Ok((alias.clone(), text(name, model)?.to_owned()))).collect()
 }
 
 fn paths(name: &str, value: &Value) -> Result<Option<std::collections::BTreeSet<vault::VaultPath>>, Problem> {
@@ -375,8 +504,9 @@ fn bad_variable(name: &str, message: &str, hint: &str) -> Failure {
     Failure::new(Exit::Usage, "config_invalid", format!("the variable {name} is wrong: {message}"), hint)
 }
 
+/// The text of a file that the person named, outside of the vault; `None` if it is not there.
 #[expect(clippy::disallowed_methods, reason = "the configuration lies outside the vault")]
-fn read(file: &Path) -> Result<Option<String>, Failure> {
+pub fn read(file: &Path) -> Result<Option<String>, Failure> {
     match std::fs::read_to_string(file) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -420,6 +550,9 @@ mod tests {
                 "list of paths" => "[\"Notes\"]",
                 "true or false" => "true",
                 "table of servers" => "{ x = { command = \"y\" } }",
+                "table of names" => "{ x = \"y@z\" }",
+                "table of providers" => "{ x = { dialect = \"openai\" } }",
+                "whole number" if key.name == "chat.condense_at" => "70",
                 _ => "7",
             };
             let config = Config::parse(&format!("{} = {value}", key.name)).unwrap();

@@ -4,6 +4,7 @@
 
 mod args;
 mod asker;
+mod chat;
 mod command;
 mod config;
 mod doctor;
@@ -15,6 +16,7 @@ mod install;
 mod mcp;
 mod paper;
 mod place;
+mod study;
 mod terminal;
 mod world;
 
@@ -88,6 +90,7 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Checkpoints { what } => history::checkpoints(&open()?, what),
         Command::Audit { what, last } => audit::audit(&open()?, what, last),
         Command::Grants { what } => audit::grants(&open()?, what),
+        Command::Ask { words, asking } => chat::ask::ask(&cli.global, &words, &asking),
         Command::Embed => embed::embed(&cli.global, terminal),
         Command::Check { read_data, repair } => check::check(&open()?, read_data, repair),
         Command::Tool { name, input, writing } => tool::tool(&open()?, &name, &input, writing),
