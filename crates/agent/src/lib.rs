@@ -11,6 +11,7 @@ mod children;
 mod condense;
 pub mod conversation;
 pub mod door;
+pub mod export;
 mod halt;
 pub mod mind;
 pub mod prompt;

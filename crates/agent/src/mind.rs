@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use llm::Models;
-use llm::chat::Part;
+use llm::chat::{Message, Part, Role};
 use pipeline::ledger::{Ledger, Legs};
 use pipeline::results::Results;
 use pipeline::{Reach, Refusal, Registry, Rights, Road, Task, World};
@@ -18,6 +18,9 @@ use crate::trouble::Trouble;
 
 /// How long another process waits before it takes a conversation from one that gave no sign of life.
 const LEASE: u64 = 120;
+
+/// Characters of a title that nobody gave.
+const TITLE: usize = 60;
 
 /// An agent as the loop knows it.
 #[derive(Debug, Clone, PartialEq)]
@@ -248,8 +251,23 @@ impl Talk {
         let id = self.mind.world.id().map_err(Refusal::from)?;
         let task = format!("chat-{id}");
         self.resumed = false;
+        if self.conversation.turns == 0 {
+            self.entitle(&parts).await?;
+        }
         self.record(vec![Step::Asked { task, parts }]).await?;
         self.lead(host, purse, halt).await
+    }
+
+    /// The first words are the title until somebody gives a better one.
+    async fn entitle(&self, parts: &[Part]) -> Result<(), Trouble> {
+        let text = Message { role: Role::User, parts: parts.to_vec() }.text();
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let title: String = line.chars().take(TITLE).collect();
+        if title.is_empty() {
+            return Ok(());
+        }
+        let (sessions, id) = (self.mind.sessions.clone(), self.conversation.id.clone());
+        blocking(move || sessions.rename(&id, Some(&title))).await
     }
 
     /// Leads the turn to its end and says so.

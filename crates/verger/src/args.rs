@@ -164,6 +164,14 @@ pub enum Command {
         #[arg(long, short = 'm', value_name = "COUNT")]
         limit: Option<usize>,
     },
+    /// Talk with a model that knows the vault: it searches, reads, and changes what you approve.
+    #[command(
+        after_help = "Examples:\n  verger chat\n  verger chat --agent reader --model ollama@qwen3\n  verger chat --session 3fa9\n\nIn it: /help lists the commands, @ completes notes, Ctrl-C stops a turn, Ctrl-D ends."
+    )]
+    Chat {
+        #[command(flatten)]
+        asking: Asking,
+    },
     /// Ask a model one question; it may use the vault's tools to answer it.
     #[command(
         after_help = "Examples:\n  verger ask \"What did I decide about the fence?\"\n  git log -5 | verger ask \"Put this into today's note\" --yes\n  verger ask --json \"List open loops\"     every event as a line of JSON\n\nExit codes: 0 answered, 1 failed or a limit was reached. Connect a model first: docs/guide/models.md"
