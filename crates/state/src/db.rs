@@ -52,7 +52,7 @@ const SCHEMA: [(&str, &str); 6] = [
     (
         "leases",
         "CREATE TABLE leases (session INTEGER PRIMARY KEY REFERENCES sessions(key) ON DELETE CASCADE, \
-         holder TEXT NOT NULL, until_ms INTEGER NOT NULL) STRICT",
+         holder TEXT NOT NULL, until_ms INTEGER NOT NULL, token INTEGER NOT NULL) STRICT",
     ),
 ];
 

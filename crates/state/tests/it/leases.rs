@@ -55,20 +55,36 @@ fn a_lease_ends_by_time_and_steps_renew_it() {
         "the lost one took nothing along"
     );
     drop(second);
-    assert_eq!(room.sessions.append("s", &[says("user", "three")], 28_003), Ok(3), "nobody has it now");
+    // Somebody slept while another one wrote: what it would write does not fit any more.
+    let sleeper = room.sessions.lease("s", "sleeper", 30_000, 10).unwrap();
+    drop(elsewhere.lease("s", "quick", 50_000, 10).unwrap());
+    let late = room.sessions.append("s", &[says("user", "from a dream")], 50_001);
+    assert_eq!(late, Err(Error::Overtaken { session: "s".into() }));
+    drop(sleeper);
+    // Nobody was there meanwhile: then time alone takes nothing away.
+    let slow = room.sessions.lease("s", "slow", 60_000, 10).unwrap();
+    slow.renew(90_000).unwrap();
+    drop(slow);
+    assert_eq!(room.sessions.append("s", &[says("user", "three")], 95_000), Ok(3), "nobody has it now");
 }
 
 #[test]
-fn the_same_holder_may_ask_again_and_the_last_gives_it_back() {
+fn another_part_of_the_same_process_does_not_get_it_either() {
     let room = Room::new();
     room.sessions.create(&new("s", 1)).unwrap();
     let elsewhere = Sessions::open(&room.file()).unwrap();
-    let one = room.sessions.lease("s", "me", 0, 10).unwrap();
-    let two = room.sessions.clone().lease("s", "me", 5_000, 10).unwrap();
-    drop(one);
-    assert_eq!(busy(elsewhere.lease("s", "you", 6_000, 10)).as_deref(), Some("me"));
-    drop(two);
-    assert_eq!(busy(elsewhere.lease("s", "you", 6_000, 10).map(drop)), None);
+    let own = holder::this_process();
+    let lease = room.sessions.lease("s", &own, 0, 10).unwrap();
+    assert_eq!(busy(room.sessions.clone().lease("s", &own, 1, 10)).as_ref(), Some(&own));
+    assert_eq!(
+        busy(room.sessions.lease("s", &own, 99_000, 10)).as_ref(),
+        Some(&own),
+        "its time is over, it is not"
+    );
+    assert_eq!(busy(elsewhere.lease("s", &own, 1, 10)).as_ref(), Some(&own));
+    drop(lease);
+    assert_eq!(busy(elsewhere.lease("s", &own, 2, 10).map(drop)), None);
+    assert_eq!(busy(room.sessions.lease("s", &own, 3, 10).map(drop)), None);
 }
 
 #[test]
