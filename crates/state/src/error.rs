@@ -50,8 +50,8 @@ pub enum Error {
         /// The conversation.
         session: String,
     },
-    /// What should be written cannot be kept.
-    #[error("{what} cannot be kept: {why}")]
+    /// What was given cannot be used.
+    #[error("{what} cannot be used: {why}")]
     Unfit {
         /// What.
         what: &'static str,
