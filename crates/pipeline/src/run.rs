@@ -543,7 +543,7 @@ impl Road {
 
     fn view<'v>(&'v self, task: &'v Task, scope: &'v Scope, stop: &'v Stop) -> View<'v> {
         let vault = self.vault.view(scope).unless(stop.asked());
-        View::new(vault, self.world.now(), &self.registry, &task.rights, &task.results, stop)
+        View::new(vault, self.world.now(), &task.agent, &self.registry, &task.rights, &task.results, stop)
     }
 
     /// Step 5: every path of the edit, and everything that a folder takes along.

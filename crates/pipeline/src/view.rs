@@ -14,6 +14,7 @@ use crate::run::Stop;
 pub struct View<'v> {
     vault: vault::View<'v>,
     now: Zoned,
+    agent: &'v str,
     registry: &'v Registry,
     rights: &'v Rights,
     results: &'v Results,
@@ -25,12 +26,13 @@ impl<'v> View<'v> {
     pub(crate) fn new(
         vault: vault::View<'v>,
         now: Zoned,
+        agent: &'v str,
         registry: &'v Registry,
         rights: &'v Rights,
         results: &'v Results,
         stop: &'v Stop,
     ) -> View<'v> {
-        View { vault, now, registry, rights, results, stop }
+        View { vault, now, agent, registry, rights, results, stop }
     }
 
     /// Refuses to go on once the call was called off; for work that takes long.
@@ -41,6 +43,11 @@ impl<'v> View<'v> {
     /// The time, in the user's zone.
     pub fn now(&self) -> &Zoned {
         &self.now
+    }
+
+    /// Who acts: an agent's slug, `cli`, an MCP client's name.
+    pub fn agent(&self) -> &str {
+        self.agent
     }
 
     /// The tools that this agent may call, deferred ones included.

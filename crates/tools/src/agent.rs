@@ -10,6 +10,7 @@ mod invoke_skill;
 mod new_task;
 mod question;
 mod read_result;
+<<<<<<< HEAD
 mod read_skill;
 mod spawn_agent;
 mod switch_agent;
@@ -17,6 +18,9 @@ mod switch_agent;
 pub(crate) mod tests;
 mod update_todo_list;
 mod words;
+=======
+pub mod search_history;
+>>>>>>> state
 
 pub use ask_followup_question::AskFollowupQuestion;
 pub use ask_user::AskUser;
@@ -26,7 +30,11 @@ pub use find_tool::FindTool;
 pub use invoke_skill::InvokeSkill;
 pub use new_task::NewTask;
 pub use read_result::ReadResult;
+<<<<<<< HEAD
 pub use read_skill::ReadSkill;
 pub use spawn_agent::SpawnAgent;
 pub use switch_agent::SwitchAgent;
 pub use update_todo_list::UpdateTodoList;
+=======
+pub use search_history::SearchHistory;
+>>>>>>> state

@@ -3,7 +3,7 @@
 use serde_json::json;
 use state::{Error, Filter, NewSession, NewStep};
 
-use crate::{Room, new, says};
+use super::rig::{Room, new, says};
 
 #[test]
 fn steps_come_back_in_order_with_their_numbers() {
