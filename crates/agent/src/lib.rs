@@ -3,3 +3,6 @@
 //! Used by the doors (`verger chat`, `ask`, `note run`, `acp`). Every effect goes through [`pipeline::Road`]; every step is on
 //! disk before the next. Deliberately not here: what the tools do (`tools`, which this crate does not know), how a model is
 //! reached (`llm`), what a terminal looks like (`verger`).
+
+pub mod agents;
+pub mod text;
