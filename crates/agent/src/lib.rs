@@ -5,4 +5,9 @@
 //! reached (`llm`), what a terminal looks like (`verger`).
 
 pub mod agents;
+pub mod commands;
+pub mod mentions;
+pub mod skills;
+pub mod standing;
 pub mod text;
+pub mod workflows;
