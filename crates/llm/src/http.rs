@@ -296,8 +296,17 @@ impl Http {
 impl Opened {
     /// Whether the service says that its answer is one piece of JSON.
     pub(crate) fn is_json(&self) -> bool {
-        let kind = self.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        kind.trim_start().starts_with("application/json")
+        self.kind().starts_with("application/json")
+    }
+
+    /// Whether it is a page for people, as login pages and proxies send them.
+    pub(crate) fn is_page(&self) -> bool {
+        self.kind().starts_with("text/html")
+    }
+
+    fn kind(&self) -> &str {
+        let kind = self.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        kind.unwrap_or_default().trim_start()
     }
 }
 
@@ -314,6 +323,18 @@ impl Body {
         };
         self.left = left;
         Ok(Some(bytes.to_vec()))
+    }
+
+    /// Its first bytes, as many as came; for errors, which nobody needs whole.
+    pub(crate) async fn start(&mut self, most: usize) -> Vec<u8> {
+        let mut start = Vec::new();
+        while start.len() < most
+            && let Ok(Some(bytes)) = self.next().await
+        {
+            start.extend_from_slice(&bytes);
+        }
+        start.truncate(most);
+        start
     }
 
     /// All of it.
