@@ -10,17 +10,14 @@ mod invoke_skill;
 mod new_task;
 mod question;
 mod read_result;
-<<<<<<< HEAD
 mod read_skill;
+pub mod search_history;
 mod spawn_agent;
 mod switch_agent;
 #[cfg(test)]
 pub(crate) mod tests;
 mod update_todo_list;
 mod words;
-=======
-pub mod search_history;
->>>>>>> state
 
 pub use ask_followup_question::AskFollowupQuestion;
 pub use ask_user::AskUser;
@@ -30,11 +27,8 @@ pub use find_tool::FindTool;
 pub use invoke_skill::InvokeSkill;
 pub use new_task::NewTask;
 pub use read_result::ReadResult;
-<<<<<<< HEAD
 pub use read_skill::ReadSkill;
+pub use search_history::SearchHistory;
 pub use spawn_agent::SpawnAgent;
 pub use switch_agent::SwitchAgent;
 pub use update_todo_list::UpdateTodoList;
-=======
-pub use search_history::SearchHistory;
->>>>>>> state
