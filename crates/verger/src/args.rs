@@ -164,6 +164,8 @@ pub enum Command {
         #[arg(long, short = 'm', value_name = "COUNT")]
         limit: Option<usize>,
     },
+    /// List the models that can be asked: of services whose key is set, and of Ollama and LM Studio on this machine.
+    Models,
     /// Talk with a model that knows the vault: it searches, reads, and changes what you approve.
     #[command(
         after_help = "Examples:\n  verger chat\n  verger chat --agent reader --model ollama@qwen3\n  verger chat --session 3fa9\n\nIn it: /help lists the commands, @ completes notes, Ctrl-C stops a turn, Ctrl-D ends."

@@ -92,6 +92,7 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Grants { what } => audit::grants(&open()?, what),
         Command::Ask { words, asking } => chat::ask::ask(&cli.global, &words, &asking),
         Command::Chat { asking } => chat::room::chat(&cli.global, &asking),
+        Command::Models => study::models::list(terminal),
         Command::Embed => embed::embed(&cli.global, terminal),
         Command::Check { read_data, repair } => check::check(&open()?, read_data, repair),
         Command::Tool { name, input, writing } => tool::tool(&open()?, &name, &input, writing),

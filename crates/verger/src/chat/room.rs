@@ -18,7 +18,8 @@ use super::screen::Screen;
 use crate::args::{Asking, Global};
 use crate::failure::{Exit, Failure};
 use crate::paper::Role;
-use crate::study::{Study, Wanted, no_model};
+use crate::study::models::none as no_model;
+use crate::study::{Study, Wanted};
 use crate::terminal::Terminal;
 use crate::world::RealWorld;
 
