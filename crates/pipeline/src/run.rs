@@ -8,14 +8,14 @@ use std::time::Instant;
 
 use serde::Serialize;
 use serde_json::Value;
-use vault::change::written;
+use vault::change::{Trash, written};
 use vault::commit::Commit;
 use vault::policy::Scope;
 use vault::{Change, Vault, VaultPath};
 
 use crate::approve::{Asker, Decision, Lifetime, Question, Rule};
 use crate::audit::{Audit, Ended, Entry, redact};
-use crate::grants::{Grant, Grants, Who};
+use crate::grants::{Breadth, Grant, Grants, Who};
 use crate::plan::{Action, Control, Edit, Leaves, Output, Plan};
 use crate::refusal::Refusal;
 use crate::registry::Registry;
@@ -417,8 +417,9 @@ impl Road {
         story: &mut Story<'_>,
     ) -> Result<Approved, Refusal> {
         let who = Who { task: &task.id, session: &task.session, now_ms: self.now_ms() };
+        let breadth = breadth(&question);
         if question.warning.is_none()
-            && let Some(grant) = self.grants.covering(question.tool, paths, question.target, &who)
+            && let Some(grant) = self.grants.covering(question.tool, paths, question.target, breadth, &who)
         {
             story.approval = Some(format!("grant {}", grant.id));
             return Ok(Approved::Yes);
@@ -678,6 +679,20 @@ impl Story<'_> {
             input: self.input.clone(),
             milliseconds: elapsed(&self.start),
         }
+    }
+}
+
+/// Which grants count for a question. Where text of others was read, a grant for a whole folder does not cover that
+/// something is taken away: a hidden instruction could be behind it, and a person would have to notice the loss.
+fn breadth(question: &Question<'_>) -> Breadth {
+    let takes_away = |change: &Change| match change {
+        Change::Delete { .. } | Change::RemoveFolder { .. } => true,
+        Change::Move { trash, .. } => *trash == Trash::Into,
+        Change::Create { .. } | Change::Replace { .. } | Change::MakeFolder { .. } => false,
+    };
+    match question.legs.untrusted && question.changes.iter().any(takes_away) {
+        true => Breadth::Exact,
+        false => Breadth::Any,
     }
 }
 
