@@ -43,8 +43,8 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
     use command::{
-        audit, check, dev, embed, find, help, history, init, query, query_base, rank, read, servers, tool,
-        undo, write,
+        audit, check, dev, embed, find, help, history, init, query, query_base, rank, read, servers,
+        sessions, tool, undo, write,
     };
     let open = || Door::open(&cli.global, terminal);
     match cli.command {
@@ -88,6 +88,7 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Checkpoints { what } => history::checkpoints(&open()?, what),
         Command::Audit { what, last } => audit::audit(&open()?, what, last),
         Command::Grants { what } => audit::grants(&open()?, what),
+        Command::Sessions { what } => sessions::sessions(&cli.global, what, terminal),
         Command::Embed => embed::embed(&cli.global, terminal),
         Command::Check { read_data, repair } => check::check(&open()?, read_data, repair),
         Command::Tool { name, input, writing } => tool::tool(&open()?, &name, &input, writing),
