@@ -364,7 +364,16 @@ pub enum Command {
         #[command(subcommand)]
         what: Option<Grants>,
     },
-    /// Check the store, the audit and how they fit together.
+    /// List, search, fork, rename and remove conversations.
+    #[command(
+        after_help = "ID is a conversation's id, the start of it, or its title.\nExamples:\n  verger sessions\n  verger sessions search quince --role user\n  verger sessions fork 3fa9 --at 12\n  verger sessions rename 3fa9 Garden plans"
+    )]
+    Sessions {
+        /// What to do.
+        #[command(subcommand)]
+        what: Option<SessionsWhat>,
+    },
+    /// Check the store, the audit, how they fit together, and the conversations.
     Check {
         /// Read the stored files too and compare them with their names.
         #[arg(long)]
@@ -573,6 +582,61 @@ pub enum Checkpoints {
 pub enum AuditWhat {
     /// Read the whole chain and say whether a line was changed.
     Verify,
+}
+
+/// What can be done with conversations.
+#[derive(Debug, Clone, Subcommand)]
+pub enum SessionsWhat {
+    /// List them, the one last worked on first.
+    List {
+        /// Only those with this in their title; case does not count.
+        text: Vec<String>,
+        /// Those that other conversations started, too.
+        #[arg(long)]
+        all: bool,
+        /// At most this many.
+        #[arg(long, default_value_t = 50, value_name = "COUNT")]
+        limit: usize,
+    },
+    /// Find a text in what was said, newest first; case does not count, nothing in it is a wildcard.
+    Search {
+        /// The text.
+        #[arg(required = true)]
+        text: Vec<String>,
+        /// Only what this role said: user, assistant or tool.
+        #[arg(long)]
+        role: Option<String>,
+        /// Only in this conversation.
+        #[arg(long = "in", value_name = "ID")]
+        session: Option<String>,
+        /// At most this many places, up to 30.
+        #[arg(long, short = 'm', default_value_t = 10, value_name = "COUNT")]
+        limit: usize,
+    },
+    /// Copy a conversation, to go on from there another way.
+    Fork {
+        /// The conversation.
+        id: String,
+        /// Only up to and with this step.
+        #[arg(long, value_name = "N")]
+        at: Option<u64>,
+    },
+    /// Give a conversation another title.
+    Rename {
+        /// The conversation.
+        id: String,
+        /// The title.
+        #[arg(required = true)]
+        title: Vec<String>,
+    },
+    /// Remove a conversation and those that it started, for good.
+    Rm {
+        /// The conversation.
+        id: String,
+        /// Do not ask.
+        #[arg(long, short = 'y')]
+        yes: bool,
+    },
 }
 
 /// What can be done with grants.

@@ -13,6 +13,7 @@ pub mod query_base;
 pub mod rank;
 pub mod read;
 pub mod servers;
+pub mod sessions;
 pub mod tool;
 pub mod undo;
 pub mod write;

@@ -45,8 +45,8 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
     use command::{
-        audit, check, dev, embed, find, help, history, init, query, query_base, rank, read, servers, tool,
-        undo, write,
+        audit, check, dev, embed, find, help, history, init, query, query_base, rank, read, servers,
+        sessions, tool, undo, write,
     };
     let open = || Door::open(&cli.global, terminal);
     match cli.command {
@@ -93,6 +93,7 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Ask { words, asking } => chat::ask::ask(&cli.global, &words, &asking),
         Command::Chat { asking } => chat::room::chat(&cli.global, &asking),
         Command::Models => study::models::list(terminal),
+        Command::Sessions { what } => sessions::sessions(&cli.global, what, terminal),
         Command::Embed => embed::embed(&cli.global, terminal),
         Command::Check { read_data, repair } => check::check(&open()?, read_data, repair),
         Command::Tool { name, input, writing } => tool::tool(&open()?, &name, &input, writing),

@@ -56,6 +56,8 @@ mod rest_api;
 mod rig;
 #[path = "it/servers.rs"]
 mod servers;
+#[path = "it/sessions.rs"]
+mod sessions;
 #[path = "it/setup.rs"]
 mod setup;
 #[path = "it/soak.rs"]
