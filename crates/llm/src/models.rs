@@ -200,7 +200,8 @@ impl Models {
         let own =
             self.made.keys().chain(self.aliases.keys()).map(|known| (distance(name, known), known.clone()));
         let listed = self.providers.values().flat_map(|provider| {
-            let full = |id: String| (distance(model, &id), format!("{}@{id}", provider.name()));
+            let far = |id: &str| distance(model, id).min(distance(name, id));
+            let full = |id: String| (far(&id), format!("{}@{id}", provider.name()));
             provider.listed().into_iter().map(full).collect::<Vec<_>>()
         });
         let known = closest(own.chain(listed).collect(), 2.max(name.len() / 5));

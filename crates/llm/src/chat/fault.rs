@@ -57,7 +57,11 @@ pub(crate) fn of_words(service: &str, json: &Value) -> Error {
     }
     // What a service says in the middle of an answer is its own trouble, unless it says otherwise.
     if said.status == 0 {
-        said.status = if said.asked_wrongly() { 400 } else { 500 };
+        said.status = match () {
+            () if said.asked_wrongly() => 400,
+            () if said.is(&["overloaded_error"]) => 529,
+            () => 500,
+        };
     }
     said.error(service)
 }

@@ -16,6 +16,7 @@ use crate::chat::{Event, Proof, Request, StopReason, Usage};
 pub(in crate::chat) struct Reading {
     service: String,
     calls: Calls,
+    started: bool,
     blocks: BTreeMap<u64, Block>,
     usage: Usage,
     stop: Option<StopReason>,
@@ -32,15 +33,24 @@ enum Block {
 
 impl Reading {
     pub(in crate::chat) fn new(service: String, request: &Request) -> Reading {
-        let calls = Calls::of(request);
-        Reading { service, calls, blocks: BTreeMap::new(), usage: Usage::default(), stop: None }
+        Reading {
+            service,
+            calls: Calls::of(request),
+            started: false,
+            blocks: BTreeMap::new(),
+            usage: Usage::default(),
+            stop: None,
+        }
     }
 
     fn event(&mut self, kind: &str, event: &Value, out: &mut Vec<Event>) -> Result<Flow, Error> {
         let index = number(event, "/index");
         match kind {
             "message_start" => self.begin(&event["message"], out),
-            "content_block_start" => self.start(index, &event["content_block"], out),
+            "content_block_start" => {
+                self.begin(&Value::Null, out);
+                self.start(index, &event["content_block"], out);
+            }
             "content_block_delta" => self.delta(index, &event["delta"], out),
             "content_block_stop" => self.stop_block(index, out),
             "message_delta" => {
@@ -59,8 +69,10 @@ impl Reading {
     }
 
     fn begin(&mut self, message: &Value, out: &mut Vec<Event>) {
-        let model = Some(text(message, "/model").to_owned()).filter(|model| !model.is_empty());
-        out.push(Event::Started { model });
+        if !std::mem::replace(&mut self.started, true) {
+            let model = Some(text(message, "/model").to_owned()).filter(|model| !model.is_empty());
+            out.push(Event::Started { model });
+        }
         self.count(&message["usage"], out);
     }
 

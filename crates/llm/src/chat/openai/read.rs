@@ -46,9 +46,10 @@ impl Reading {
         if let Some(error) = fault::inside(&self.service, piece) {
             return Err(error);
         }
-        if !self.started {
+        let model = Some(text(piece, "/model").to_owned()).filter(|model| !model.is_empty());
+        // Azure sends what its filter said first, without a model.
+        if !self.started && (model.is_some() || piece.pointer("/choices/0").is_some()) {
             self.started = true;
-            let model = Some(text(piece, "/model").to_owned()).filter(|model| !model.is_empty());
             out.push(Event::Started { model });
         }
         self.usage(&piece["usage"], out);

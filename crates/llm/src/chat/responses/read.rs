@@ -39,6 +39,10 @@ impl Reading {
 
     fn event(&mut self, kind: &str, event: &Value, out: &mut Vec<Event>) -> Result<Flow, Error> {
         let key = key(event);
+        if kind.starts_with("response.output_item") || kind.ends_with(".delta") {
+            // Some servers begin without a word.
+            self.begin(&Value::Null, out);
+        }
         match kind {
             "response.created" | "response.in_progress" | "response.queued" => {
                 self.begin(&event["response"], out);
@@ -107,9 +111,8 @@ impl Reading {
             "reasoning" => {
                 let places = ["summary", "content"];
                 let parts = places.into_iter().filter_map(|place| item[place].as_array()).flatten();
-                for part in parts.filter(|_| !heard) {
-                    say(text(part, "/text"), Event::Thinking, out);
-                }
+                let texts: Vec<&str> = parts.map(|part| text(part, "/text")).filter(|_| !heard).collect();
+                say(&texts.join("\n\n"), Event::Thinking, out);
                 // Without the encrypted thought the provider would look for one that it did not store.
                 let proof = item["encrypted_content"].is_string();
                 let proof = proof.then(|| Proof { dialect: DIALECT.to_owned(), value: item.clone() });
