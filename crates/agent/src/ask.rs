@@ -6,11 +6,11 @@ use std::time::Duration;
 use futures::StreamExt;
 use llm::Error;
 use llm::chat::{
-    Answer, Collector, Conversation as Belongs, Event, Message, Model, Part, Purpose, Request, Role,
-    ToolChoice, ToolSpec,
+    Answer, Collector, Event, Message, Model, Part, Purpose, Request, Role, ToolChoice, ToolSpec,
 };
 
 use crate::condense;
+use crate::conversation::Conversation;
 use crate::door::{Host, News};
 use crate::halt::Halt;
 use crate::mind::Talk;
@@ -97,34 +97,29 @@ pub(crate) async fn model(
 
 /// The tools that the model is told of, always in the same order.
 pub(crate) fn tools(talk: &Talk) -> Arc<[ToolSpec]> {
-    let listed = talk.mind.registry().list(&talk.rights());
-    let listed = listed.into_iter().filter(|tool| !tool.spec.deferred);
-    listed
-        .map(|tool| ToolSpec {
-            name: tool.spec.name.into_owned(),
-            description: tool.description,
-            schema: tool.schema,
-        })
-        .collect()
+    prompt::told_within(&talk.mind, &talk.persona, &talk.rights()).tools
+}
+
+/// To which conversation a request belongs.
+pub(crate) fn belongs(conversation: &Conversation, turn: u32, purpose: Purpose) -> llm::chat::Conversation {
+    let (id, began_with) = (conversation.id.clone(), conversation.began_with.clone());
+    llm::chat::Conversation { id, turn, purpose, began_with }
 }
 
 fn request(talk: &Talk, model: &dyn Model, choice: ToolChoice, with_tools: bool) -> Request {
     let conversation = &talk.conversation;
     let mut request = Request::new(conversation.to_send());
-    if !with_tools {
-        request.messages = without_calls(request.messages);
-    } else {
-        request.tools = tools(talk);
+    let told = prompt::told_within(&talk.mind, &talk.persona, &talk.rights());
+    request.system = told.system;
+    match with_tools {
+        true => request.tools = told.tools,
+        false => request.messages = without_calls(request.messages),
     }
     if !model.abilities().images {
         request.messages = without_images(request.messages);
     }
-    let listed = talk.mind.registry().list(&talk.rights());
-    let cast = &talk.mind.cast;
-    request.system = prompt::system(&talk.persona, &listed, &cast.skills(), &cast.standing());
     request.choice = choice;
-    request.conversation =
-        Belongs { id: conversation.id.clone(), turn: conversation.answers, purpose: Purpose::Answer };
+    request.conversation = belongs(conversation, conversation.answers, Purpose::Answer);
     request
 }
 

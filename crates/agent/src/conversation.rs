@@ -8,6 +8,9 @@ use pipeline::plan::TodoItem;
 
 use crate::step::Step;
 
+/// Characters that are kept of what a conversation began with.
+const BEGINNING: usize = 1_000;
+
 /// A conversation as it stands.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Conversation {
@@ -17,6 +20,8 @@ pub struct Conversation {
     pub agent: String,
     /// With which model.
     pub model: String,
+    /// The first thing that the user said.
+    pub began_with: String,
     /// What was said, as far as it is still sent.
     pub messages: Vec<Message>,
     /// What is to be done.
@@ -166,7 +171,11 @@ impl Conversation {
             warned: false,
             advised: 0,
         });
-        self.messages.push(Message { role: Role::User, parts: parts.to_vec() });
+        let message = Message { role: Role::User, parts: parts.to_vec() };
+        if self.began_with.is_empty() {
+            self.began_with = message.text().chars().take(BEGINNING).collect();
+        }
+        self.messages.push(message);
     }
 
     fn answered(&mut self, message: &Message, usage: &Usage, dollars: Option<f64>) {

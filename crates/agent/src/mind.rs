@@ -17,7 +17,7 @@ use crate::step::{Over, Step};
 use crate::trouble::Trouble;
 
 /// How long another process waits before it takes a conversation from one that gave no sign of life.
-const LEASE: u64 = 120;
+const LEASE: u64 = 1_800;
 
 /// Characters of a title that nobody gave.
 const TITLE: usize = 60;
@@ -105,6 +105,7 @@ pub struct Talk {
     pub(crate) ceiling: Rights,
     /// Whether open calls may be those of a process that died.
     pub(crate) resumed: bool,
+    /// Given back when the conversation is put down. Every step renews it, and an answer does not take half an hour.
     _lease: Lease,
 }
 
@@ -292,7 +293,8 @@ impl Talk {
     /// Another model answers from now on.
     pub async fn use_model(&mut self, name: &str) -> Result<(), Trouble> {
         let name = self.mind.models.find(name)?.name().to_owned();
-        self.record(vec![Step::Model { name }]).await
+        self.record(vec![Step::Model { name }]).await?;
+        self.in_the_list().await
     }
 
     /// Another agent speaks from now on; the person wants it so.
@@ -311,7 +313,17 @@ impl Talk {
 
     pub(crate) async fn become_agent(&mut self, slug: &str) -> Result<(), Trouble> {
         self.persona = self.mind.cast.persona(slug);
-        self.record(vec![Step::Agent { slug: slug.to_owned() }]).await
+        self.record(vec![Step::Agent { slug: slug.to_owned() }]).await?;
+        self.in_the_list().await
+    }
+
+    /// The list of conversations names the agent and the model of now.
+    async fn in_the_list(&self) -> Result<(), Trouble> {
+        let (sessions, conversation) = (self.mind.sessions.clone(), &self.conversation);
+        let (id, agent, model) =
+            (conversation.id.clone(), conversation.agent.clone(), conversation.model.clone());
+        let now = self.mind.now_ms();
+        blocking(move || sessions.set_agent_and_model(&id, &agent, &model, now)).await
     }
 
     /// Marks a turn that nobody will go on with as stopped.

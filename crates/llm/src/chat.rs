@@ -227,6 +227,8 @@ pub struct Conversation {
     pub turn: u32,
     /// What the request is for.
     pub purpose: Purpose,
+    /// The first thing that the user said in it, if the caller knows it.
+    pub began_with: String,
 }
 
 /// What a request is for.

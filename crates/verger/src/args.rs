@@ -87,6 +87,9 @@ pub struct Asking {
     /// Go on with this conversation (see `verger sessions`).
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
+    /// Go on with a conversation whose last turn was left half way, without saying anything new.
+    #[arg(long, value_name = "ID", conflicts_with = "session")]
+    pub go_on: Option<String>,
     /// Do not ask: yes to every change of the vault. What would send something away still needs a person.
     #[arg(long, short = 'y')]
     pub yes: bool,
@@ -552,6 +555,12 @@ pub enum Dev {
         /// The address of the scenario's server.
         url: String,
     },
+    /// Print what a model is told before a conversation: the system prompt and the tools.
+    Prompt {
+        /// Which agent.
+        #[arg(long, default_value = "agent")]
+        agent: String,
+    },
     /// Become another program that ends with its parent.
     BecomeServer {
         /// The parent's process id.
@@ -612,6 +621,12 @@ pub enum SessionsWhat {
         /// At most this many places, up to 30.
         #[arg(long, short = 'm', default_value_t = 10, value_name = "COUNT")]
         limit: usize,
+    },
+    /// Print a conversation as Markdown.
+    #[command(alias = "export", after_help = "Example: verger sessions show 3fa9 > talk.md")]
+    Show {
+        /// The conversation.
+        id: String,
     },
     /// Copy a conversation, to go on from there another way.
     Fork {

@@ -104,6 +104,7 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Mcp(McpOptions { what: Some(McpWhat::Install(wanted)), .. }) => {
             install::install(&cli.global, &wanted, terminal)
         }
+        Command::Dev { what: args::Dev::Prompt { agent } } => study::prompt(&cli.global, &agent, terminal),
         Command::Dev { what } => dev::dev(what),
         Command::Mcp(options) => mcp::serve(&cli.global, &options, terminal),
         Command::Docs { page } => tool::docs(terminal, page),

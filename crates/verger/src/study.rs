@@ -13,15 +13,13 @@ use tools::table::Offered;
 
 use crate::args::Global;
 use crate::config::Config;
-use crate::door::build_road_with;
+use crate::door::{STATE, build_road_with};
 use crate::embedding::{self, Effort};
 use crate::failure::{Exit, Failure};
 use crate::foreign;
 use crate::place::{self, Place};
 use crate::world::RealWorld;
 
-/// The kept conversations in the data folder.
-pub const STATE: &str = "state.db";
 /// The window of a model of which nothing is known.
 const USUAL_WINDOW: u64 = 128_000;
 
@@ -92,6 +90,20 @@ impl Study {
     pub fn model(&self) -> Result<&str, Failure> {
         self.mind.models.of_tier(Tier::Main).ok_or_else(models::none)
     }
+}
+
+/// What a model is told before a conversation, for those who count its tokens.
+pub fn prompt(global: &Global, agent: &str, terminal: &crate::terminal::Terminal) -> Result<(), Failure> {
+    let study = Study::open(global, &Wanted { person: true, ..Wanted::default() })?;
+    let persona = study.mind.cast.persona(agent);
+    let told = agent::prompt::told(&study.mind, &persona);
+    let tools: Vec<_> = told
+        .tools
+        .iter()
+        .map(|tool| serde_json::json!({ "name": tool.name, "description": tool.description, "input_schema": tool.schema }))
+        .collect();
+    terminal.json(&serde_json::json!({ "system": told.system, "tools": tools }));
+    Ok(())
 }
 
 fn failed(error: state::Error) -> Failure {

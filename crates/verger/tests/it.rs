@@ -16,6 +16,8 @@ mod ansi;
 mod asking;
 #[path = "it/bases.rs"]
 mod bases;
+#[path = "it/chat.rs"]
+mod chat;
 #[path = "it/check.rs"]
 mod check;
 #[path = "it/embedding.rs"]

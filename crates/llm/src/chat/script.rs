@@ -125,7 +125,11 @@ impl Script {
             Purpose::Advice => Kind::Advice,
         };
         let first = request.messages.iter().find(|message| message.role == Role::User);
-        let first = first.map(super::Message::text).unwrap_or_default();
+        let first = match request.conversation.began_with.as_str() {
+            "" => first.map(super::Message::text).unwrap_or_default(),
+            // A conversation that was made shorter begins with a summary; what it really began with is known.
+            began_with => began_with.to_owned(),
+        };
         let mut marks = self.turns.iter().filter_map(|turn| turn.r#for.as_deref());
         let mark = marks.find(|mark| first.contains(mark));
         let here = |turn: &Turn| turn.purpose == purpose && turn.r#for.as_deref() == mark;

@@ -63,7 +63,11 @@ pub fn chat(global: &Global, asking: &Asking) -> Result<(), Failure> {
     let runtime = runtime()?;
     let mut room = Room { terminal, screen, study, runtime, talk: None, last_task: None };
     room.enter(asking)?;
-    room.stay()
+    let stayed = room.stay();
+    // Other servers that were started end before we do.
+    room.talk = None;
+    room.runtime.block_on(room.study.foreign.close());
+    stayed
 }
 
 struct Room {

@@ -1,7 +1,7 @@
 //! `sessions`: the conversations of the vault, listed, searched, forked, renamed and removed by hand.
 //!
-//! They lie in the data folder and not in the vault, so none of this goes by the road. Deliberately not here: what a step
-//! means, which is the agent's business.
+//! They lie in the data folder and not in the vault, so none of this goes by the road. What a step means is the agent's
+//! business (`agent::export`).
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -39,6 +39,7 @@ pub fn sessions(global: &Global, what: Option<SessionsWhat>, terminal: &Terminal
             let session = session.map(|wanted| desk.find(&wanted)).transpose()?.map(|(_, header)| header.id);
             desk.search(&SearchHistory { text: text.join(" "), limit, role, session, agent: None })
         }
+        SessionsWhat::Show { id } => desk.show(&id),
         SessionsWhat::Fork { id, at } => desk.fork(&id, at),
         SessionsWhat::Rename { id, title } => desk.rename(&id, &title.join(" ")),
         SessionsWhat::Rm { id, yes } => desk.remove(&id, yes),
@@ -65,6 +66,19 @@ impl Desk<'_> {
         if found.len() >= filter.limit {
             self.terminal.note(&format!("{} shown; see more with --limit", found.len()));
         }
+        Ok(())
+    }
+
+    fn show(&self, id: &str) -> Result<(), Failure> {
+        let (sessions, header) = self.find(id)?;
+        let steps = sessions.steps(&header.id)?;
+        if self.terminal.json {
+            let steps: Vec<_> = steps.iter().map(|step| &step.body).collect();
+            return self.json(&json!({"session": header, "steps": steps}));
+        }
+        let title = header.title.unwrap_or_else(|| format!("Conversation {}", header.id));
+        let page = agent::export::markdown(&title, &steps);
+        self.terminal.data_line(&self.terminal.out.text(&page));
         Ok(())
     }
 
