@@ -15,7 +15,9 @@ mod install;
 mod mcp;
 mod paper;
 mod place;
+mod shelf;
 mod terminal;
+mod trust;
 mod world;
 
 use std::process::ExitCode;
@@ -43,8 +45,8 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
     use command::{
-        audit, check, dev, embed, find, help, history, init, query, query_base, rank, read, servers, tool,
-        undo, write,
+        agents, audit, check, dev, embed, find, help, history, init, query, query_base, rank, read, servers,
+        skills, tool, trust, undo, write,
     };
     let open = || Door::open(&cli.global, terminal);
     match cli.command {
@@ -88,6 +90,9 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Checkpoints { what } => history::checkpoints(&open()?, what),
         Command::Audit { what, last } => audit::audit(&open()?, what, last),
         Command::Grants { what } => audit::grants(&open()?, what),
+        Command::Agents { what } => agents::agents(&open()?, what),
+        Command::Skills { what } => skills::skills(&open()?, what),
+        Command::Trust(options) => trust::trust(&open()?, &options),
         Command::Embed => embed::embed(&cli.global, terminal),
         Command::Check { read_data, repair } => check::check(&open()?, read_data, repair),
         Command::Tool { name, input, writing } => tool::tool(&open()?, &name, &input, writing),
