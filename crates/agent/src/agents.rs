@@ -96,12 +96,12 @@ impl Agent {
     }
 
     /// The tools that it may call and the other may not; where whole groups are added, their names as well, because
-    /// tools may be added to a group later.
+    /// tools may be added to a group later. Editing is a right of its own: some tools that know the vault can also mend it.
     pub fn beyond(&self, other: &Agent, tools: &[Listing]) -> Vec<String> {
         let mut more = beyond(&self.rights(Web::On), &other.rights(Web::On), tools);
-        if self.tools.is_none() {
-            more.extend(self.groups.difference(&other.groups).map(|group| format!("group {}", group.name())));
-        }
+        let counts = |group: &&Group| self.tools.is_none() || **group == Group::Edit;
+        let added = self.groups.difference(&other.groups).filter(counts);
+        more.extend(added.map(|group| format!("group {}", group.name())));
         more
     }
 

@@ -35,7 +35,7 @@ impl Standing {
             } else if !fits(&text.text, LONGEST) {
                 all.problem(text, Fault::TooLong { most: LONGEST });
             } else if !fits(&all.text, MOST_IN_ALL.saturating_sub(body.len())) {
-                all.problem(text, Fault::TooMany { most: all.used.len() });
+                all.problem(text, Fault::NoRoom { most: MOST_IN_ALL });
             } else {
                 bodies.push(body);
                 all.add(text, body);

@@ -86,6 +86,12 @@ pub enum Fault {
         /// What would be allowed.
         most: usize,
     },
+    /// Others of its kind have taken all the room.
+    #[error("it and the others of its kind are longer than {most} characters together")]
+    NoRoom {
+        /// What would be allowed.
+        most: usize,
+    },
     /// Something that must be said.
     #[error("`{field}` is missing")]
     Missing {
@@ -166,6 +172,7 @@ impl Fault {
             }
             Fault::Front(_) => "write plain `key: value` lines".to_owned(),
             Fault::TooLong { .. } | Fault::FieldTooLong { .. } => "shorten it".to_owned(),
+            Fault::NoRoom { .. } => "shorten it, or one of the others".to_owned(),
             Fault::TooMany { .. } => "remove those that are not needed".to_owned(),
             Fault::Missing { field } => format!("add a line `{field}: …`"),
             Fault::Kind { wanted, .. } => format!("write it as a {wanted}"),

@@ -367,6 +367,29 @@ pub enum Command {
         #[command(subcommand)]
         what: Option<Grants>,
     },
+    /// List the agents, look at one, and trust one that the vault brings.
+    #[command(
+        after_help = "Examples:\n  verger agents\n  verger agents show writer\n  verger agents trust gardener"
+    )]
+    Agents {
+        /// What to do.
+        #[command(subcommand)]
+        what: Option<AgentsWhat>,
+    },
+    /// List the skills, look at one, add one, and trust one that the vault brings.
+    #[command(
+        after_help = "Examples:\n  verger skills\n  verger skills add ~/Downloads/pdf-forms\n  verger skills trust tidy-up"
+    )]
+    Skills {
+        /// What to do.
+        #[command(subcommand)]
+        what: Option<SkillsWhat>,
+    },
+    /// List what the vault would tell the agent (AGENTS.md, rules, workflows, agents, skills), and trust it as it is.
+    #[command(
+        after_help = "Examples:\n  verger trust\n  verger trust AGENTS.md\n  verger trust --all\n  verger trust AGENTS.md --forget"
+    )]
+    Trust(TrustOptions),
     /// List, search, fork, rename and remove conversations.
     #[command(
         after_help = "ID is a conversation's id, the start of it, or its title.\nExamples:\n  verger sessions\n  verger sessions search quince --role user\n  verger sessions fork 3fa9 --at 12\n  verger sessions rename 3fa9 Garden plans"
@@ -569,6 +592,79 @@ pub enum Dev {
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
         command: Vec<std::ffi::OsString>,
     },
+}
+
+/// What can be done with agents.
+#[derive(Debug, Clone, Subcommand)]
+pub enum AgentsWhat {
+    /// List them.
+    List,
+    /// Show one, with the tools that it may call.
+    Show {
+        /// Its slug.
+        slug: String,
+    },
+    /// Look at one of the vault, and let it be used as it is.
+    Trust {
+        /// Its slug.
+        slug: String,
+        /// Do not ask.
+        #[arg(long, short = 'y')]
+        yes: bool,
+    },
+}
+
+/// What can be done with skills.
+#[derive(Debug, Clone, Subcommand)]
+pub enum SkillsWhat {
+    /// List them.
+    List,
+    /// Show one, with what it could do.
+    Show {
+        /// Its name.
+        name: String,
+    },
+    /// Look at one, and let it be used as it is.
+    Trust {
+        /// Its name.
+        name: String,
+        /// Do not ask.
+        #[arg(long, short = 'y')]
+        yes: bool,
+    },
+    /// Copy one from a folder, after showing what it could do.
+    Add {
+        /// The folder that holds its SKILL.md.
+        #[arg(value_hint = clap::ValueHint::DirPath)]
+        folder: PathBuf,
+        /// Do not ask.
+        #[arg(long, short = 'y')]
+        yes: bool,
+    },
+    /// Take one away; it is kept aside.
+    Rm {
+        /// Its name.
+        name: String,
+        /// Do not ask.
+        #[arg(long, short = 'y')]
+        yes: bool,
+    },
+}
+
+/// What of the vault is trusted.
+#[derive(Debug, Clone, Args)]
+pub struct TrustOptions {
+    /// Paths, agents or skills; without any, lists all of them.
+    pub what: Vec<String>,
+    /// Everything that waits (with --forget: everything that is trusted).
+    #[arg(long, conflicts_with = "what")]
+    pub all: bool,
+    /// Trust it no longer.
+    #[arg(long)]
+    pub forget: bool,
+    /// Do not ask.
+    #[arg(long, short = 'y')]
+    pub yes: bool,
 }
 
 /// What can be done with checkpoints.

@@ -1,5 +1,6 @@
 //! The commands, a file for each family. Each takes a [`Door`](crate::door::Door) and what was typed.
 
+pub mod agents;
 pub mod audit;
 pub mod check;
 pub mod dev;
@@ -14,6 +15,8 @@ pub mod rank;
 pub mod read;
 pub mod servers;
 pub mod sessions;
+pub mod skills;
 pub mod tool;
+pub mod trust;
 pub mod undo;
 pub mod write;

@@ -16,8 +16,10 @@ mod install;
 mod mcp;
 mod paper;
 mod place;
+mod shelf;
 mod study;
 mod terminal;
+mod trust;
 mod world;
 
 use std::process::ExitCode;
@@ -45,8 +47,8 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
     use command::{
-        audit, check, dev, embed, find, help, history, init, query, query_base, rank, read, servers,
-        sessions, tool, undo, write,
+        agents, audit, check, dev, embed, find, help, history, init, query, query_base, rank, read, servers,
+        sessions, skills, tool, trust, undo, write,
     };
     let open = || Door::open(&cli.global, terminal);
     match cli.command {
@@ -94,6 +96,9 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Chat { asking } => chat::room::chat(&cli.global, &asking),
         Command::Models => study::models::list(terminal),
         Command::Sessions { what } => sessions::sessions(&cli.global, what, terminal),
+        Command::Agents { what } => agents::agents(&open()?, what),
+        Command::Skills { what } => skills::skills(&open()?, what),
+        Command::Trust(options) => trust::trust(&open()?, &options),
         Command::Embed => embed::embed(&cli.global, terminal),
         Command::Check { read_data, repair } => check::check(&open()?, read_data, repair),
         Command::Tool { name, input, writing } => tool::tool(&open()?, &name, &input, writing),

@@ -10,6 +10,8 @@
 
 #[path = "it/about.rs"]
 mod about;
+#[path = "it/agents.rs"]
+mod agents;
 #[path = "it/ansi.rs"]
 mod ansi;
 #[path = "it/asking.rs"]

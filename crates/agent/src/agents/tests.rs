@@ -15,6 +15,7 @@ fn tools() -> Vec<Listing> {
         listing("read_file", Group::Read, Effect::Answers),
         listing("search_files", Group::Read, Effect::Answers),
         listing("list_tags", Group::Vault, Effect::Answers),
+        listing("vault_health_repair", Group::Vault, Effect::Edits),
         listing("write_file", Group::Edit, Effect::Edits),
         listing("delete_file", Group::Edit, Effect::Edits),
         listing("web_fetch", Group::Web, Effect::Acts),
@@ -52,7 +53,7 @@ fn the_built_in_agents_are_four_and_only_two_of_them_write() {
     assert_eq!(rights, [("agent", true), ("reader", false), ("researcher", false), ("writer", true)]);
     assert_eq!(
         may(&all.resolve("reader").agent, Web::On),
-        ["read_file", "search_files", "list_tags", "find_tool"]
+        ["read_file", "search_files", "list_tags", "vault_health_repair", "find_tool"]
     );
     assert_eq!(may(&all.resolve("agent").agent, Web::On).len(), tools().len());
     assert!(!may(&all.resolve("agent").agent, Web::Off).contains(&"web_fetch".to_owned()));
@@ -169,6 +170,13 @@ fn a_new_agent_of_the_vault_waits_and_until_then_one_that_only_reads_stands_in()
     assert!(!agent.rights(Web::On).may_edit() && agent.instructions.is_empty());
     assert!(message.unwrap().contains("not trusted yet"));
     assert_eq!(all.waits("gardener").unwrap().more, ["write_file", "delete_file", "group edit"]);
+    let sly = "---\ngroups: [vault, edit]\ntools: [vault_health_repair]\n---\n";
+    let all = gather(&[text(Origin::Vault, "mender", sly)]);
+    assert_eq!(
+        all.waits("mender").unwrap().more,
+        ["group edit"],
+        "the tool is no news, but what it may do is"
+    );
     assert!(!all.directory_text().contains("gardener"));
 }
 

@@ -27,8 +27,13 @@ impl Capabilities {
     /// Of this skill, with these tools.
     pub fn of(skill: &Skill, tools: &[Listing]) -> Capabilities {
         let rights = skill.rights();
-        let with = |effect: Effect| {
-            let fit = tools.iter().filter(|tool| tool.spec.effect == effect && rights.permit(&tool.spec));
+        // A tool that can mend what it finds only finds, where nothing may be changed.
+        let effect = |listing: &Listing| match listing.spec.effect {
+            Effect::Edits if !rights.may_edit() => Effect::Answers,
+            effect => effect,
+        };
+        let with = |wanted: Effect| {
+            let fit = tools.iter().filter(|tool| effect(tool) == wanted && rights.permit(&tool.spec));
             fit.map(|tool| tool.spec.name.to_string()).collect()
         };
         let programs = skill.files.iter().filter(|file| is_program(&file.path));

@@ -13,6 +13,7 @@ fn tools() -> Vec<Listing> {
     vec![
         listing("read_file", Group::Read, Effect::Answers),
         listing("search_files", Group::Read, Effect::Answers),
+        listing("vault_health_repair", Group::Vault, Effect::Edits),
         listing("write_file", Group::Edit, Effect::Edits),
         listing("web_fetch", Group::Web, Effect::Acts),
         listing("new_task", Group::Agent, Effect::Steers),
@@ -115,6 +116,8 @@ fn one_of_the_vault_goes_before_an_own_one_only_once_trusted() {
 fn without_a_list_of_tools_a_skill_only_reads_and_with_one_it_has_no_others() {
     let none = one("a", "---\nname: a\ndescription: d\n---\n").unwrap();
     assert_eq!(none.rights(), Rights::read_only());
+    let can = Capabilities::of(&none, &tools());
+    assert_eq!((can.edits, can.reads.contains(&"vault_health_repair".to_owned())), (vec![], true));
     let some = one("a", "---\nname: a\ndescription: d\nallowed-tools: write_file Bash\n---\n").unwrap();
     let can = Capabilities::of(&some, &tools());
     assert_eq!((can.edits, can.reads, can.acts), (vec!["write_file".to_owned()], vec![], vec![]));
