@@ -168,7 +168,7 @@ impl Run {
         let pause = if self.said { None } else { failure.pause(self.tried, patience) };
         let Some(pause) = pause else {
             let scrubber = self.inner.provider.http.scrubber();
-            return Err(failure.error.with_message(|text| scrubber.scrub(text)));
+            return Err(failure.error.with_message(|text| scrubber.shown(text)));
         };
         tokio::time::sleep(pause).await;
         self.tried += 1;
@@ -294,8 +294,17 @@ impl Inner {
     }
 
     fn change(&self, status: u16, said: &[u8], sent: &Value) -> Option<Change> {
-        let change = asked(status, said, sent)?;
-        self.changes.lock().unwrap_or_else(PoisonError::into_inner).push(change.clone());
+        let mut change = asked(status, said, sent)?;
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        // A server that wants neither name gets none.
+        if let Change::Renamed(from, to) = change
+            && changes.contains(&Change::Renamed(to, from))
+        {
+            change = Change::Without(from);
+        }
+        if !changes.contains(&change) {
+            changes.push(change.clone());
+        }
         Some(change)
     }
 

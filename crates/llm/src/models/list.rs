@@ -66,7 +66,7 @@ async fn fetch(provider: &Provider, limit: Duration) -> Result<Vec<Listed>, Erro
     let address = address(provider);
     let asked = provider.http.get_with(&address, headers(provider.dialect), limit).await;
     let scrubber = provider.http.scrubber();
-    let answer = asked.map_err(|error| error.with_message(|text| scrubber.scrub(text)))?;
+    let answer = asked.map_err(|error| error.with_message(|text| scrubber.shown(text)))?;
     let rows = ["data", "models"].into_iter().find_map(|field| answer[field].as_array());
     let rows = rows.or_else(|| answer.as_array()).ok_or_else(|| Error::Answer {
         service: provider.host(),
