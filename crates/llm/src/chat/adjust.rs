@@ -123,12 +123,28 @@ fn older_thinking(body: &mut Value) {
     if body.pointer("/thinking/type").and_then(Value::as_str) != Some("adaptive") {
         return;
     }
+    // Whoever did not think before its last call may not begin to think after it.
+    if called_without_thinking(body) {
+        remove(body, "output_config");
+        return remove(body, "thinking");
+    }
     let budget =
         thinking_tokens(body.pointer("/output_config/effort").and_then(Value::as_str).unwrap_or("low"));
     let tokens = body.get("max_tokens").and_then(Value::as_u64).unwrap_or_default();
     body["thinking"] = json!({"type": "enabled", "budget_tokens": budget});
     body["max_tokens"] = json!(tokens + budget);
     remove(body, "output_config");
+}
+
+fn called_without_thinking(body: &Value) -> bool {
+    let mut messages = body["messages"].as_array().into_iter().flatten().rev();
+    let last = messages.find(|message| message["role"] == "assistant");
+    let blocks = last.and_then(|message| message["content"].as_array());
+    blocks.is_some_and(|blocks| {
+        let kind = |block: &Value| block["type"].as_str().unwrap_or_default().to_owned();
+        blocks.iter().any(|block| kind(block) == "tool_use")
+            && !blocks.first().is_some_and(|block| kind(block).ends_with("thinking"))
+    })
 }
 
 /// Anthropic: "max_tokens: 20000 > 8192, which is the maximum allowed number of output tokens".
@@ -282,6 +298,14 @@ mod tests {
         assert_eq!(
             body,
             json!({"max_tokens": 2_148, "thinking": {"type": "enabled", "budget_tokens": 2_048}})
+        );
+        let messages = json!([{"role": "assistant", "content": [{"type": "tool_use"}]}, {"role": "user", "content": []}]);
+        let mut body = json!({"max_tokens": 100, "messages": messages, "thinking": {"type": "adaptive"}, "output_config": {}});
+        apply(&Change::OlderThinking, &mut body);
+        assert_eq!(
+            body,
+            json!({"max_tokens": 100, "messages": messages}),
+            "another model made the call, without a thought"
         );
     }
 }

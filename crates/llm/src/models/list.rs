@@ -142,3 +142,26 @@ fn price(pricing: &Value) -> Option<Price> {
         cache_write: million("input_cache_write"),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn of_openai_s_list_only_models_to_talk_with_are_shown() {
+        let provider = Provider::new("openai", ProviderSettings::default(), None).unwrap();
+        for (id, shown) in [
+            ("gpt-5", true),
+            ("o4-mini", true),
+            ("chatgpt-4o-latest", true),
+            ("gpt-4o-audio-preview", false),
+            ("gpt-4o-transcribe", false),
+            ("text-embedding-3-small", false),
+            ("omni-moderation-latest", false),
+            ("dall-e-3", false),
+        ] {
+            assert_eq!(listed(&provider, &json!({ "id": id })).is_some(), shown, "{id}");
+        }
+    }
+}

@@ -173,7 +173,11 @@ impl Provider {
                 ));
             }
         };
-        let flavour = preset.map_or_else(|| by_host(&base), |preset| preset.flavour);
+        let flavour = match preset {
+            // What only OpenAI itself knows is not said to another server under its name.
+            Some(preset) if preset.name != "openai" => preset.flavour,
+            _ => by_host(&base),
+        };
         let base = tidied(&base, dialect);
         if let Some(bad) = settings.headers.iter().find(|(name, value)| !is_header(name, value)) {
             return Err(wrong(&format!("`{}` is no header, or its value cannot be sent", bad.0)));
@@ -315,6 +319,7 @@ mod tests {
         ] {
             let provider = Provider::new(name, url.map(settings).unwrap_or_default(), None).unwrap();
             assert_eq!(provider.dialect, dialect, "{name} {url:?}");
+            assert_eq!(provider.flavour == Flavour::OpenAi, name == "openai" && url.is_none());
         }
     }
 

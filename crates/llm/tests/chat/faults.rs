@@ -149,6 +149,8 @@ fn rows() -> Vec<Row> {
             "Hello",
             1,
         ),
+        row("events that are called JSON", vec![reply(200, &json, HELLO)], "fine", "Hello", 1),
+        row("JSON that is cut", vec![reply(200, &json, r#"{"choices":[{"mess"#)], "no sense", "", 1),
         row(
             "an error as a good answer",
             vec![reply(200, &json, r#"{"error":{"code":401,"message":"m"}}"#)],
