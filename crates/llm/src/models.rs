@@ -98,12 +98,9 @@ impl Models {
 
     /// Adds a provider, or puts another in its place.
     pub fn provide(&mut self, provider: Provider) {
-        let name = provider.name().to_owned();
-        self.asked
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .retain(|full, _| full.split_once('@').is_none_or(|(provider, _)| provider != name));
-        self.providers.insert(name, Arc::new(provider));
+        // Models of the one before stay with whoever shares them; here they are made anew.
+        self.asked = Arc::default();
+        self.providers.insert(provider.name().to_owned(), Arc::new(provider));
     }
 
     /// The names of the providers.

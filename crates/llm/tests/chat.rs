@@ -10,6 +10,7 @@
 mod chat {
     mod bodies;
     mod faults;
+    mod keys;
     mod lists;
     mod play;
     mod rig;

@@ -19,7 +19,7 @@ pub(super) enum Change {
 }
 
 /// What may be left out, the likelier culprit first where a message names two.
-const OPTIONAL: [&str; 18] = [
+const OPTIONAL: [&str; 14] = [
     "eager_input_streaming",
     "cache_control",
     "stream_options",
@@ -31,14 +31,16 @@ const OPTIONAL: [&str; 18] = [
     "reasoning_effort",
     "reasoning",
     "include",
-    "thinkingConfig",
-    "think",
     "max_completion_tokens",
     "max_output_tokens",
     "max_tokens",
-    "usage",
-    "store",
 ];
+
+/// Those of them that are ordinary words: they count only where they are quoted or stand before a colon or a dot.
+const ORDINARY: [&str; 3] = ["stop", "reasoning", "include"];
+
+/// The fields in which the dialects ask for thoughts; servers name the thing and not the field.
+const THOUGHTS: [&str; 3] = ["thinkingConfig", "think", "thinking"];
 
 /// Words of a server that does not know something or will not have it.
 const REJECTIONS: [&str; 15] = [
@@ -77,8 +79,8 @@ pub(super) fn asked(status: u16, answer: &[u8], sent: &Value) -> Option<Change> 
         return None;
     }
     let named = OPTIONAL.iter().find(|name| holds(sent, name) && mentions(&text, name));
-    let thinking = ["thinking"].iter().find(|name| sent.get(**name).is_some() && mentions(&text, name));
-    let name = named.or(thinking).copied()?;
+    let thoughts = || THOUGHTS.iter().find(|name| holds(sent, name) && low.contains("think"));
+    let name = named.or_else(thoughts).copied()?;
     Some(match name {
         "max_tokens" if mentions(&text, "max_completion_tokens") => {
             Change::Renamed("max_tokens", "max_completion_tokens")
@@ -121,12 +123,28 @@ fn older_thinking(body: &mut Value) {
     if body.pointer("/thinking/type").and_then(Value::as_str) != Some("adaptive") {
         return;
     }
+    // Whoever did not think before its last call may not begin to think after it.
+    if called_without_thinking(body) {
+        remove(body, "output_config");
+        return remove(body, "thinking");
+    }
     let budget =
         thinking_tokens(body.pointer("/output_config/effort").and_then(Value::as_str).unwrap_or("low"));
     let tokens = body.get("max_tokens").and_then(Value::as_u64).unwrap_or_default();
     body["thinking"] = json!({"type": "enabled", "budget_tokens": budget});
     body["max_tokens"] = json!(tokens + budget);
     remove(body, "output_config");
+}
+
+fn called_without_thinking(body: &Value) -> bool {
+    let mut messages = body["messages"].as_array().into_iter().flatten().rev();
+    let last = messages.find(|message| message["role"] == "assistant");
+    let blocks = last.and_then(|message| message["content"].as_array());
+    blocks.is_some_and(|blocks| {
+        let kind = |block: &Value| block["type"].as_str().unwrap_or_default().to_owned();
+        blocks.iter().any(|block| kind(block) == "tool_use")
+            && !blocks.first().is_some_and(|block| kind(block).ends_with("thinking"))
+    })
 }
 
 /// Anthropic: "max_tokens: 20000 > 8192, which is the maximum allowed number of output tokens".
@@ -139,8 +157,11 @@ fn most_tokens(low: &str) -> Option<u64> {
 fn mentions(text: &str, name: &str) -> bool {
     let part = |letter: char| letter.is_alphanumeric() || letter == '_';
     text.match_indices(name).any(|(at, _)| {
-        !text[..at].chars().next_back().is_some_and(part)
-            && !text[at + name.len()..].chars().next().is_some_and(part)
+        let (before, after) = (text[..at].chars().next_back(), text[at + name.len()..].chars().next());
+        let alone = !before.is_some_and(part) && !after.is_some_and(part);
+        let marked = before.is_some_and(|letter| "\"'`.".contains(letter))
+            || after.is_some_and(|letter| ":.".contains(letter));
+        alone && (marked || !ORDINARY.contains(&name))
     })
 }
 
@@ -216,11 +237,43 @@ mod tests {
             ),
             ("unknown field stream_options", Some(Change::Without("stream_options"))),
             ("unknown model m", None),
+            ("unsupported content: this stop was unexpected", None),
             ("unsupported: frequency_penalty", None),
             ("temperature must be between 0 and 2", None),
         ] {
             assert_eq!(asked(400, message(text).as_bytes(), &sent), change, "{text}");
         }
+        for (sent, text, name) in [
+            (json!({"think": true}), "\"m\" does not support thinking", "think"),
+            (
+                json!({"generationConfig": {"thinkingConfig": {}}}),
+                "Thinking level is not supported for this model.",
+                "thinkingConfig",
+            ),
+            (
+                json!({"thinking": {"type": "disabled"}}),
+                "thinking: Extra inputs are not permitted",
+                "thinking",
+            ),
+            (
+                json!({"stop": ["x"]}),
+                "Unsupported parameter: 'stop' is not supported with this model.",
+                "stop",
+            ),
+            (
+                json!({"reasoning": {}}),
+                "Unsupported parameter: 'reasoning.effort' is not supported",
+                "reasoning",
+            ),
+        ] {
+            assert_eq!(asked(400, message(text).as_bytes(), &sent), Some(Change::Without(name)), "{text}");
+        }
+        let kept = json!({"store": false});
+        assert_eq!(
+            asked(400, message("unknown parameter: 'store'").as_bytes(), &kept),
+            None,
+            "nothing is stored for want of a word"
+        );
         assert_eq!(asked(500, message("unsupported temperature").as_bytes(), &sent), None);
     }
 
@@ -245,6 +298,14 @@ mod tests {
         assert_eq!(
             body,
             json!({"max_tokens": 2_148, "thinking": {"type": "enabled", "budget_tokens": 2_048}})
+        );
+        let messages = json!([{"role": "assistant", "content": [{"type": "tool_use"}]}, {"role": "user", "content": []}]);
+        let mut body = json!({"max_tokens": 100, "messages": messages, "thinking": {"type": "adaptive"}, "output_config": {}});
+        apply(&Change::OlderThinking, &mut body);
+        assert_eq!(
+            body,
+            json!({"max_tokens": 100, "messages": messages}),
+            "another model made the call, without a thought"
         );
     }
 }

@@ -7,6 +7,10 @@ use serde_json::Value;
 
 use super::ids::Ids;
 use super::{CallInput, Event, Proof, Request, ToolCall};
+use crate::Error;
+
+/// No answer has more calls; a server that sends more is broken or means harm.
+const MOST: usize = 512;
 
 /// The calls of one answer.
 #[derive(Debug, Default)]
@@ -43,6 +47,15 @@ impl Calls {
     /// Whether any call came.
     pub(super) fn any(&self) -> bool {
         !self.all.is_empty()
+    }
+
+    /// An error if there are more than any model means.
+    pub(super) fn checked(&self, service: &str) -> Result<(), Error> {
+        if self.all.len() <= MOST {
+            return Ok(());
+        }
+        let message = format!("more than {MOST} calls at once");
+        Err(Error::Answer { service: service.to_owned(), message })
     }
 
     /// Whether there is an open call with this key.

@@ -130,6 +130,9 @@ impl Said {
             "maximum context",
             "prompt is too long",
             "input is too long",
+            "exceed context limit",
+            "exceeds max length",
+            "maximum prompt length",
             "input token count",
             "too many input tokens",
             "reduce the length of the messages",
@@ -283,6 +286,11 @@ mod tests {
             (
                 400,
                 json!({"error": {"code": 400, "type": "exceed_context_size_error", "message": "m"}}),
+                "long",
+            ),
+            (
+                400,
+                json!({"error": {"message": "input length and `max_tokens` exceed context limit: 9 + 2 > 10"}}),
                 "long",
             ),
             (400, json!({"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}}), "long"),

@@ -21,6 +21,9 @@ pub(super) fn address(target: &Target<'_>, path: &str) -> Base {
     let base = &target.provider.base;
     let root = root(target.provider.flavour);
     match (&target.provider.settings.api_version, target.provider.flavour) {
+        (Some(version), Flavour::Azure) if path == "responses" => {
+            base.at("/openai", path).with("api-version", version)
+        }
         (Some(version), Flavour::Azure) => {
             let deployment = base.at("/openai", "deployments").piece(target.model);
             deployment.at("", path).with("api-version", version)
@@ -66,7 +69,7 @@ pub(super) fn body(target: &Target<'_>, request: &Request) -> Value {
     }
     effort(flavour, request.effort, &mut body);
     if is_openai(flavour) && !request.conversation.id.is_empty() {
-        body["prompt_cache_key"] = json!(request.conversation.id);
+        body["prompt_cache_key"] = cache_key(&request.conversation.id);
     }
     if flavour == Flavour::OpenRouter {
         body["usage"] = json!({"include": true});
@@ -86,6 +89,11 @@ pub(super) fn choice(choice: ToolChoice) -> &'static str {
 /// A number as a person would write it: 0.7, not 0.699999988079071.
 pub(super) fn plain(number: f32) -> Value {
     json!(number.to_string().parse::<f64>().unwrap_or_else(|_| f64::from(number)))
+}
+
+/// The name under which a provider keeps a prompt; it may not be long.
+pub(super) fn cache_key(id: &str) -> Value {
+    if id.len() <= 64 { json!(id) } else { json!(blake3::hash(id.as_bytes()).to_hex().as_str()) }
 }
 
 /// The word for an effort; `None` for the model's own way.

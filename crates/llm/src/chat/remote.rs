@@ -168,7 +168,7 @@ impl Run {
         let pause = if self.said { None } else { failure.pause(self.tried, patience) };
         let Some(pause) = pause else {
             let scrubber = self.inner.provider.http.scrubber();
-            return Err(failure.error.with_message(|text| scrubber.scrub(text)));
+            return Err(failure.error.with_message(|text| scrubber.shown(text)));
         };
         tokio::time::sleep(pause).await;
         self.tried += 1;
@@ -226,7 +226,12 @@ impl Run {
         if !inner.provider.streams() || opened.is_json() && inner.provider.dialect != Dialect::Ollama {
             let bytes = opened.body.whole().await?;
             self.over = true;
-            let json = fault::json(&inner.provider.host(), &String::from_utf8_lossy(&bytes))?;
+            let text = String::from_utf8_lossy(&bytes);
+            // Some servers call events JSON.
+            if ["data:", "event:", ":"].iter().any(|start| text.trim_start().starts_with(start)) {
+                return all_at_once(&bytes, Frames::new(target.framing()), reader.as_mut(), events);
+            }
+            let json = fault::json(&inner.provider.host(), &text)?;
             if let Some(error) = fault::inside(&inner.provider.host(), &json) {
                 return Err(error.into());
             }
@@ -235,6 +240,21 @@ impl Run {
         self.reading = Some(Reading { body: opened.body, frames: Frames::new(target.framing()), reader });
         Ok(())
     }
+}
+
+/// Events that came in one piece.
+fn all_at_once(
+    bytes: &[u8],
+    mut frames: Frames,
+    reader: &mut dyn Reader,
+    events: &mut Vec<Event>,
+) -> Result<(), Failure> {
+    for frame in frames.push(bytes) {
+        if reader.frame(&frame, events)? == Flow::Done {
+            return Ok(());
+        }
+    }
+    ended(&mut frames, reader, events).map_err(Failure::from)
 }
 
 /// The last frame, and the end.
@@ -294,8 +314,17 @@ impl Inner {
     }
 
     fn change(&self, status: u16, said: &[u8], sent: &Value) -> Option<Change> {
-        let change = asked(status, said, sent)?;
-        self.changes.lock().unwrap_or_else(PoisonError::into_inner).push(change.clone());
+        let mut change = asked(status, said, sent)?;
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        // A server that wants neither name gets none.
+        if let Change::Renamed(from, to) = change
+            && changes.contains(&Change::Renamed(to, from))
+        {
+            change = Change::Without(from);
+        }
+        if !changes.contains(&change) {
+            changes.push(change.clone());
+        }
         Some(change)
     }
 

@@ -5,7 +5,7 @@ mod read;
 
 use serde_json::{Value, json};
 
-use super::openai::{choice, effort_word, plain};
+use super::openai::{cache_key, choice, effort_word, plain};
 use super::wire::{Target, as_object, data_url};
 use super::{Message, Part, Request, Role};
 pub(super) use read::Reading;
@@ -45,7 +45,7 @@ pub(super) fn body(target: &Target<'_>, request: &Request) -> Value {
         body["reasoning"] = json!({"effort": word, "summary": "auto"});
     }
     if !request.conversation.id.is_empty() {
-        body["prompt_cache_key"] = json!(request.conversation.id);
+        body["prompt_cache_key"] = cache_key(&request.conversation.id);
     }
     body
 }

@@ -24,7 +24,20 @@ const CHUNK: usize = 24;
 /// Characters of a tool's answer that stand for `{{result}}`.
 const RESULT: usize = 2_000;
 
-/// A script.
+/// A script. Each line is one turn, a JSON object:
+///
+/// | field | what it is |
+/// |---|---|
+/// | `thinking`, `text` | what it thinks and says |
+/// | `calls` | `[{"name", "input": {…}}]`, or `"raw": "…"` for an input as text, which may be broken |
+/// | `chunk`, `pause_ms` | characters in one piece, and the pause before each |
+/// | `usage` | `{"input", "output", "cache_read", "cache_write", "thinking", "dollars"}`; without it nothing is said of cost |
+/// | `fault`, `times` | `rate_limit`, `overloaded`, `cut`, `junk`, `context`, `refused` or `auth`, so often (once) before the turn comes |
+/// | `for` | the turn belongs to conversations whose first message holds this text; without it, to all others |
+/// | `purpose` | `answer` (usual), `condense`, `title` or `advice` |
+///
+/// Within its conversation and purpose a turn is found by its number. `{{result}}` in texts and inputs stands for what the
+/// last tool answered.
 #[derive(Debug)]
 pub struct Script {
     name: String,

@@ -66,7 +66,7 @@ async fn fetch(provider: &Provider, limit: Duration) -> Result<Vec<Listed>, Erro
     let address = address(provider);
     let asked = provider.http.get_with(&address, headers(provider.dialect), limit).await;
     let scrubber = provider.http.scrubber();
-    let answer = asked.map_err(|error| error.with_message(|text| scrubber.scrub(text)))?;
+    let answer = asked.map_err(|error| error.with_message(|text| scrubber.shown(text)))?;
     let rows = ["data", "models"].into_iter().find_map(|field| answer[field].as_array());
     let rows = rows.or_else(|| answer.as_array()).ok_or_else(|| Error::Answer {
         service: provider.host(),
@@ -141,4 +141,27 @@ fn price(pricing: &Value) -> Option<Price> {
         cache_read: million("input_cache_read"),
         cache_write: million("input_cache_write"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn of_openai_s_list_only_models_to_talk_with_are_shown() {
+        let provider = Provider::new("openai", ProviderSettings::default(), None).unwrap();
+        for (id, shown) in [
+            ("gpt-5", true),
+            ("o4-mini", true),
+            ("chatgpt-4o-latest", true),
+            ("gpt-4o-audio-preview", false),
+            ("gpt-4o-transcribe", false),
+            ("text-embedding-3-small", false),
+            ("omni-moderation-latest", false),
+            ("dall-e-3", false),
+        ] {
+            assert_eq!(listed(&provider, &json!({ "id": id })).is_some(), shown, "{id}");
+        }
+    }
 }

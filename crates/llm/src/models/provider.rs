@@ -4,9 +4,11 @@
 //! name needs a dialect and an address.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use reqwest::header::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use crate::chat::Price;
@@ -30,7 +32,7 @@ pub enum Dialect {
 }
 
 /// The settings of a provider; what is absent is as built in.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProviderSettings {
     /// The wire format.
@@ -53,6 +55,24 @@ pub struct ProviderSettings {
     pub images: Option<bool>,
     /// Seconds of silence after which an answer is given up.
     pub idle_seconds: Option<u64>,
+}
+
+/// Headers may hold keys, so their values are not shown.
+impl fmt::Debug for ProviderSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProviderSettings")
+            .field("dialect", &self.dialect)
+            .field("url", &self.url)
+            .field("headers", &self.headers.keys())
+            .field("api_version", &self.api_version)
+            .field("window", &self.window)
+            .field("prices", &self.prices)
+            .field("stream", &self.stream)
+            .field("tools", &self.tools)
+            .field("images", &self.images)
+            .field("idle_seconds", &self.idle_seconds)
+            .finish()
+    }
 }
 
 /// How long, how often, how much.
@@ -153,8 +173,15 @@ impl Provider {
                 ));
             }
         };
-        let flavour = preset.map_or_else(|| by_host(&base), |preset| preset.flavour);
+        let flavour = match preset {
+            // What only OpenAI itself knows is not said to another server under its name.
+            Some(preset) if preset.name != "openai" => preset.flavour,
+            _ => by_host(&base),
+        };
         let base = tidied(&base, dialect);
+        if let Some(bad) = settings.headers.iter().find(|(name, value)| !is_header(name, value)) {
+            return Err(wrong(&format!("`{}` is no header, or its value cannot be sent", bad.0)));
+        }
         let headers = settings.headers.iter().map(|(name, value)| (name.clone(), Secret::new(value)));
         let http = Http::with(key, key_header(dialect, flavour), headers.collect())?;
         let mut limits = Limits::default();
@@ -217,6 +244,10 @@ impl Provider {
     pub(crate) fn learn(&self, model: &str, known: Known) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned(), known);
     }
+}
+
+fn is_header(name: &str, value: &str) -> bool {
+    HeaderName::from_bytes(name.as_bytes()).is_ok() && HeaderValue::from_str(value.trim()).is_ok()
 }
 
 fn by_host(base: &Base) -> Flavour {
@@ -288,6 +319,25 @@ mod tests {
         ] {
             let provider = Provider::new(name, url.map(settings).unwrap_or_default(), None).unwrap();
             assert_eq!(provider.dialect, dialect, "{name} {url:?}");
+            assert_eq!(provider.flavour == Flavour::OpenAi, name == "openai" && url.is_none());
+        }
+    }
+
+    #[test]
+    fn what_a_header_holds_is_not_shown_and_a_bad_one_is_refused() {
+        let with = |name: &str, value: &str| ProviderSettings {
+            headers: [(name.to_owned(), value.to_owned())].into(),
+            ..ProviderSettings::default()
+        };
+        let provider =
+            Provider::new("openai", with("x-gate", "canary"), Some(Secret::new("canary"))).unwrap();
+        assert!(!format!("{provider:?} {:?}", with("x-gate", "canary")).contains("canary"));
+        for (name, value) in [("", "x"), ("a b", "x"), ("x", "canary\nhost: y")] {
+            let error = Provider::new("openai", with(name, value), None).unwrap_err();
+            assert!(
+                matches!(error, Error::Setting { .. }) && !error.to_string().contains("canary"),
+                "{error}"
+            );
         }
     }
 

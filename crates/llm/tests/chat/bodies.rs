@@ -104,7 +104,7 @@ async fn check(name: &str, dialect: Option<Dialect>, file: &str) {
 
 #[tokio::test]
 async fn one_conversation_is_said_in_every_dialect() {
-    check("openai@gpt-garden", None, "openai.txt").await;
+    check("azure@gpt-garden", None, "azure.txt").await;
     check("mine@deep-garden", Some(Dialect::OpenAi), "compatible.txt").await;
     check("openrouter@anthropic/claude-garden", None, "openrouter.txt").await;
     check("openai@gpt-garden", Some(Dialect::Responses), "responses.txt").await;
@@ -139,6 +139,12 @@ async fn every_provider_has_its_address() {
         ("ollama@m", at(""), "/api/chat"),
         ("ollama@m", at("/v1"), "/api/chat"),
         ("mine@m", spoken(Dialect::Responses, ""), "/v1/responses"),
+        ("azure@m", spoken(Dialect::Responses, ""), "/openai/v1/responses"),
+        (
+            "azure@m",
+            ProviderSettings { dialect: Some(Dialect::Responses), ..version("") },
+            "/openai/responses?api-version=2024-10-21",
+        ),
     ] {
         assert_eq!(sent(name, settings, conversation()).await.0, path, "{name}");
     }

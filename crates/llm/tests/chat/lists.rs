@@ -23,7 +23,7 @@ async fn every_provider_s_list_is_read_in_its_own_form() {
             "openai",
             None,
             "/v1/models",
-            r#"{"data":[{"id":"gpt-5"},{"id":"o4-mini"},{"id":"gpt-4o-audio-preview"},{"id":"text-embedding-3-small"},{"id":"dall-e-3"}]}"#,
+            r#"{"data":[{"id":"gpt-5"},{"id":"o4-mini"},{"id":"text-embedding-3-small"}]}"#,
             vec!["openai@gpt-5", "openai@o4-mini"],
         ),
         (

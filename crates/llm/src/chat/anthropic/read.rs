@@ -50,6 +50,7 @@ impl Reading {
             "content_block_start" => {
                 self.begin(&Value::Null, out);
                 self.start(index, &event["content_block"], out);
+                self.calls.checked(&self.service)?;
             }
             "content_block_delta" => self.delta(index, &event["delta"], out),
             "content_block_stop" => self.stop_block(index, out),
@@ -197,6 +198,7 @@ impl Reader for Reading {
         for (index, block) in blocks.iter().enumerate() {
             self.start(index as u64, block, out);
             self.stop_block(index as u64, out);
+            self.calls.checked(&self.service)?;
         }
         self.stopped(body);
         self.stop.get_or_insert(StopReason::End);

@@ -45,6 +45,7 @@ impl Reading {
         let candidate = &response["candidates"][0];
         for part in candidate.pointer("/content/parts").and_then(Value::as_array).into_iter().flatten() {
             self.part(part, out);
+            self.calls.checked(&self.service)?;
         }
         if let Some(reason) = candidate["finishReason"].as_str() {
             self.stop = Some(stopped(reason));

@@ -45,6 +45,7 @@ impl Reading {
         for call in line.pointer("/message/tool_calls").and_then(Value::as_array).into_iter().flatten() {
             self.end_thought(out);
             self.call(call, out);
+            self.calls.checked(&self.service)?;
         }
         if line["done"] != true {
             return Ok(Flow::More);

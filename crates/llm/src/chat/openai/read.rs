@@ -60,6 +60,7 @@ impl Reading {
         // A whole answer has a message where a streamed one has deltas.
         let delta = choice.get("delta").filter(|delta| delta.is_object()).unwrap_or(&choice["message"]);
         self.delta(delta, out);
+        self.calls.checked(&self.service)?;
         match choice["finish_reason"].as_str() {
             None | Some("") => {}
             Some("error") => {
@@ -117,9 +118,9 @@ impl Reading {
             return self.details.push(detail);
         };
         for (name, value) in detail.as_object().into_iter().flatten() {
-            match (name.as_str(), known[name].as_str(), value.as_str()) {
-                ("text" | "summary" | "data", Some(before), Some(more)) => {
-                    known[name] = json!(format!("{before}{more}"));
+            match (name.as_str(), known.get_mut(name), value.as_str()) {
+                ("text" | "summary" | "data", Some(Value::String(before)), Some(more)) => {
+                    before.push_str(more)
                 }
                 _ if value.is_null() => {}
                 _ => known[name] = value.clone(),

@@ -79,6 +79,7 @@ impl Reading {
             "error" => return Err(fault::of_words(&self.service, event)),
             _ => {}
         }
+        self.calls.checked(&self.service)?;
         Ok(Flow::More)
     }
 
@@ -143,6 +144,7 @@ impl Reading {
         if self.heard.is_empty() && self.ended.is_empty() && !self.calls.any() {
             for (at, item) in response["output"].as_array().into_iter().flatten().enumerate() {
                 self.item(&at.to_string(), item, out);
+                self.calls.checked(&self.service)?;
             }
         }
         self.calls.end_all(out);
