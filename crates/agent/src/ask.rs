@@ -19,8 +19,9 @@ use crate::purse::Purse;
 use crate::step::{Over, Step};
 use crate::trouble::Trouble;
 
-/// How often an answer that broke off is asked for again.
+/// How often an answer that broke off is asked for, and one that did not begin: those the provider has tried already.
 const TRIES: u32 = 4;
+const TRIES_BEFORE: u32 = 3;
 /// The first pause; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(400);
 /// Nobody is kept waiting longer between two tries.
@@ -76,7 +77,7 @@ pub(crate) async fn model(
                 with_tools = false;
                 host.notice(format!("{} cannot call tools; it answers from what it is told", model.name()));
             }
-            error if error.is_passing() && tries < TRIES => {
+            error if tries < most_tries(&error) => {
                 let wait = pause(&error, tries);
                 tries += 1;
                 let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
@@ -260,6 +261,16 @@ async fn stopped(talk: &mut Talk, model: &dyn Model, collector: &Collector) -> R
         talk.record(vec![Step::Answered { message, model: model.name().to_owned(), usage, dollars }]).await?;
     }
     Ok(Reply::Over(Over::Stopped))
+}
+
+/// What took its whole time once is not given it again.
+fn most_tries(error: &Error) -> u32 {
+    match error {
+        Error::Slow { .. } => 0,
+        Error::Cut { .. } => TRIES,
+        error if error.is_passing() => TRIES_BEFORE,
+        _ => 0,
+    }
 }
 
 fn pause(error: &Error, tries: u32) -> Duration {

@@ -35,21 +35,27 @@ pub enum Kind {
 }
 
 /// The commands of the conversation itself: name, arguments, help.
-pub const BUILT_IN: [(&str, &str, &str); 14] = [
+pub const BUILT_IN: [(&str, &str, &str); 20] = [
     ("agent", "[SLUG]", "show or change the agent"),
     ("agents", "", "list the agents"),
-    ("clear", "", "start a new conversation"),
-    ("compact", "", "shorten what was said so far"),
     ("cost", "", "show what this conversation has used"),
-    ("exit", "", "leave"),
+    ("export", "", "print the conversation as Markdown"),
+    ("fork", "", "go on in a copy of this conversation"),
+    ("go", "", "go on with a turn that was stopped half way"),
     ("help", "[COMMAND]", "list the commands"),
     ("model", "[NAME]", "show or change the model"),
-    ("resume", "[ID]", "go on with an earlier conversation"),
-    ("rules", "", "list the rules that are in force"),
+    ("new", "", "start a new conversation"),
+    ("quit", "", "leave (Ctrl-D does it, too)"),
+    ("rename", "TITLE", "give the conversation a title"),
+    ("resume", "ID", "go on with an earlier conversation"),
+    ("rules", "", "show the rules that are in force"),
+    ("sessions", "", "list the latest conversations"),
+    ("shorten", "", "make the conversation shorter now"),
     ("skills", "", "list the skills"),
     ("todo", "", "show the to-do list"),
-    ("tools", "", "list the tools that may be called"),
-    ("undo", "", "take the last change back"),
+    ("tool", "NAME JSON", "call a tool by hand"),
+    ("tools", "", "list the tools"),
+    ("undo", "", "take back what the last turn changed"),
 ];
 
 /// What was typed.

@@ -53,6 +53,10 @@ pub trait Cast: Send + Sync {
     fn skill(&self, name: &str) -> Result<SkillText, Refusal>;
     /// What the user wants always.
     fn standing(&self) -> String;
+    /// The agents, a line each, for the prompt.
+    fn agents(&self) -> String {
+        String::new()
+    }
 }
 
 /// A skill, ready to be read or carried out.
@@ -215,6 +219,11 @@ impl Talk {
     /// The agent that speaks.
     pub fn persona(&self) -> &Persona {
         &self.persona
+    }
+
+    /// Text of notes goes into the conversation by another way than a tool: a note that the person mentions.
+    pub fn brings_notes(&self) {
+        self.ledger.record_notes();
     }
 
     /// Whether a turn was left half way.

@@ -44,7 +44,11 @@ pub fn told(mind: &Mind, persona: &Persona) -> BeforeAll {
 /// The same with these rights.
 pub(crate) fn told_within(mind: &Mind, persona: &Persona, rights: &Rights) -> BeforeAll {
     let listed = mind.registry().list(rights);
-    let system = system(persona, &listed, &mind.cast.skills(), &mind.cast.standing());
+    let may_switch = listed.iter().any(|tool| matches!(tool.spec.name.as_ref(), "switch_agent" | "new_task"));
+    let agents = if may_switch { mind.cast.agents() } else { String::new() };
+    let skilled = listed.iter().any(|tool| tool.spec.name == "read_skill");
+    let skills = if skilled { mind.cast.skills() } else { String::new() };
+    let system = system(persona, &listed, &agents, &skills, &mind.cast.standing());
     let tools = listed.into_iter().filter(|tool| !tool.spec.deferred).map(|tool| ToolSpec {
         name: tool.spec.name.into_owned(),
         description: tool.description,
@@ -54,13 +58,23 @@ pub(crate) fn told_within(mind: &Mind, persona: &Persona, rights: &Rights) -> Be
 }
 
 /// The unchanging part: who it is, how it works, what it may look for.
-fn system(persona: &Persona, tools: &[Listing], directory: &str, standing: &str) -> Vec<String> {
+fn system(
+    persona: &Persona,
+    tools: &[Listing],
+    agents: &str,
+    directory: &str,
+    standing: &str,
+) -> Vec<String> {
     let mut first = format!("{}\n\n{RULES}", persona.role.trim());
     let deferred: Vec<&str> =
         tools.iter().filter(|tool| tool.spec.deferred).map(|tool| tool.spec.name.as_ref()).collect();
     if !deferred.is_empty() {
         first += "\n\nMore tools, by name only; find_tool with a name makes one callable:\n";
         first += &deferred.join(", ");
+    }
+    if !agents.is_empty() {
+        first += "\n\nAgents (for switch_agent and new_task):\n";
+        first += agents.trim_end();
     }
     if !directory.is_empty() {
         first += "\n\nSkills (read_skill gives the text; follow it when the task fits):\n";

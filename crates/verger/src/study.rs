@@ -12,6 +12,7 @@ use tools::foreign::Foreign;
 use tools::table::Offered;
 
 use crate::args::Global;
+use crate::chat::cast::Company;
 use crate::config::Config;
 use crate::door::{STATE, build_road_with};
 use crate::embedding::{self, Effort};
@@ -38,6 +39,8 @@ pub struct Wanted {
 pub struct Study {
     /// What all of them share.
     pub mind: Arc<Mind>,
+    /// Who can speak, and with what.
+    pub company: Arc<Company>,
     /// What `config.toml` says.
     pub config: Config,
     /// Where the vault and its data lie.
@@ -56,21 +59,22 @@ impl Study {
         let registry = tools::table::all();
         tools::table::add_foreign(&registry, &foreign);
         let sessions = Sessions::open(&place.data.join(STATE)).map_err(failed)?;
-        let cast: Arc<dyn Cast> = Arc::new(crate::chat::cast::open(&place)?);
+        let road = build_road_with(&place, registry)?;
+        let cast = Company::open(&road, &config, &place)?;
         let offered = Offered {
             flagship: models.of_tier(Tier::Flagship).is_some(),
-            skills: !cast.skills().is_empty(),
+            skills: cast.kit.skills.list().next().is_some(),
             person: wanted.person,
         };
-        tools::table::add_conversation(&registry, offered);
-        tools::table::add_history(&registry, &sessions);
-        let road = build_road_with(&place, registry)?;
+        tools::table::add_conversation(&road.registry, offered);
+        tools::table::add_history(&road.registry, &sessions);
+        let cast = Arc::new(cast);
         embedding::attach(road.vault(), &config, Effort::All)?;
         let mind = Mind {
             road: Arc::new(road),
             models,
             sessions,
-            cast,
+            cast: Arc::clone(&cast) as Arc<dyn Cast>,
             world: Box::new(RealWorld),
             limits: wanted.limits.unwrap_or(config.chat.limits),
             reach: config.limits.clone(),
@@ -78,7 +82,7 @@ impl Study {
             usual_window: USUAL_WINDOW,
             holder: state::holder::this_process(),
         };
-        Ok(Study { mind: Arc::new(mind), config, place, foreign })
+        Ok(Study { mind: Arc::new(mind), company: cast, config, place, foreign })
     }
 
     /// The agent that speaks when none is named.

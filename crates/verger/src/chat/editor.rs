@@ -1,6 +1,9 @@
 //! The line that the person types: history, and completion of commands and of notes after `@`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agent::mentions;
 
 use rustyline::completion::{Completer, Pair};
 use rustyline::error::ReadlineError;
@@ -10,7 +13,7 @@ use rustyline::history::FileHistory;
 use rustyline::validate::Validator;
 use rustyline::{Config, Context, Helper};
 
-use super::room::COMMANDS;
+use super::cast::Company;
 use crate::failure::{Exit, Failure};
 
 /// At most this many candidates are offered.
@@ -36,7 +39,7 @@ pub enum Typed {
 
 impl Editor {
     /// An editor that remembers in this folder and completes these notes.
-    pub fn open(data: &Path, notes: Vec<String>) -> Result<Editor, Failure> {
+    pub fn open(data: &Path, names: Names) -> Result<Editor, Failure> {
         let failed = |error: ReadlineError| {
             Failure::new(
                 Exit::Failed,
@@ -51,7 +54,7 @@ impl Editor {
             .completion_type(rustyline::CompletionType::List)
             .build();
         let mut inner = rustyline::Editor::with_config(config).map_err(failed)?;
-        inner.set_helper(Some(Names { notes }));
+        inner.set_helper(Some(names));
         let history = data.join(HISTORY);
         // A history that is not there yet, or not readable, is an empty one.
         inner.load_history(&history).ok();
@@ -89,15 +92,29 @@ impl Editor {
     }
 }
 
-struct Names {
-    notes: Vec<String>,
+/// What can be completed.
+pub struct Names {
+    /// Paths of notes, for `@`.
+    pub notes: Vec<String>,
+    /// Commands, for `/`.
+    pub company: Arc<Company>,
 }
 
 impl Completer for Names {
     type Candidate = Pair;
     fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
-        let (start, found) = candidates(line.get(..at).unwrap_or(line), &self.notes);
-        let pairs = found.into_iter().map(|(display, replacement)| Pair { display, replacement });
+        let before = line.get(..at).unwrap_or(line);
+        let commands = self.company.commands.candidates(before);
+        if !commands.is_empty() {
+            let pair = |name: &str| Pair { display: format!("/{name}"), replacement: format!("/{name} ") };
+            return Ok((0, commands.into_iter().map(|command| pair(&command.name)).collect()));
+        }
+        let found = mentions::candidates(before, &self.notes);
+        let start = found.first().map_or(at, |candidate| candidate.span.start);
+        let pairs = found.into_iter().take(MOST).map(|candidate| Pair {
+            display: candidate.text.clone(),
+            replacement: format!("{} ", candidate.text),
+        });
         Ok((start, pairs.collect()))
     }
 }
@@ -108,52 +125,3 @@ impl Hinter for Names {
 impl Highlighter for Names {}
 impl Validator for Names {}
 impl Helper for Names {}
-
-/// Where the word begins, and what it may become: shown, and put in.
-fn candidates(line: &str, notes: &[String]) -> (usize, Vec<(String, String)>) {
-    if let Some(begun) = line.strip_prefix('/').filter(|begun| !begun.contains(' ')) {
-        let names = COMMANDS.iter().map(|(name, _)| name.split(' ').next().unwrap_or(name));
-        let found = names.filter(|name| name.starts_with(begun));
-        return (0, found.map(|name| (format!("/{name}"), format!("/{name} "))).collect());
-    }
-    let Some(at) = line.rfind('@') else { return (line.len(), Vec::new()) };
-    let before_is_space = line[..at].chars().next_back().is_none_or(char::is_whitespace);
-    if !before_is_space {
-        return (line.len(), Vec::new());
-    }
-    let begun = line[at + 1..].trim_start_matches("[[").trim_start_matches('"').to_lowercase();
-    let name = |path: &str| path.strip_suffix(".md").unwrap_or(path).to_owned();
-    let mut found: Vec<String> = notes
-        .iter()
-        .map(|path| name(path))
-        .filter(|path| {
-            let folded = path.to_lowercase();
-            let base = folded.rsplit('/').next().unwrap_or(&folded);
-            folded.starts_with(&begun) || base.starts_with(&begun)
-        })
-        .collect();
-    found.truncate(MOST);
-    (at, found.into_iter().map(|path| (path.clone(), format!("@[[{path}]] "))).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commands_and_notes_are_completed_where_they_may_stand() {
-        let notes = ["Garden/Quince tree.md".to_owned(), "Quarry.md".to_owned(), "Bees.md".to_owned()];
-        let of = |line: &str| {
-            let (at, found) = candidates(line, &notes);
-            (at, found.into_iter().map(|(_, put)| put).collect::<Vec<_>>())
-        };
-        assert_eq!(of("/mo"), (0, vec!["/model ".to_owned()]));
-        assert_eq!(
-            of("tell me about @qu"),
-            (14, vec!["@[[Garden/Quince tree]] ".to_owned(), "@[[Quarry]] ".to_owned()])
-        );
-        assert_eq!(of("mail a@b"), (8, vec![]));
-        assert_eq!(of("/model x"), (8, vec![]));
-        assert_eq!(of("@gard"), (0, vec!["@[[Garden/Quince tree]] ".to_owned()]));
-    }
-}

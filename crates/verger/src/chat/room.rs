@@ -3,16 +3,19 @@
 use std::io::{BufRead, IsTerminal};
 use std::sync::Arc;
 
+use agent::commands::Typed as Said;
 use agent::{Door, Halt, Over, Talk};
 use llm::chat::Part;
 use pipeline::approve::Beforehand;
 use pipeline::{Asker, Call, Nobody, Outcome, Task, World};
 use serde_json::Value;
 use state::{Filter, NewSession};
+use vault::policy::Scope;
 
 use super::ask::{runtime, unknown_agent};
 use super::asker::Person;
-use super::editor::{Editor, Typed};
+use super::cast::with_mentions;
+use super::editor::{Editor, Names, Typed};
 use super::keys;
 use super::screen::Screen;
 use crate::args::{Asking, Global};
@@ -22,27 +25,6 @@ use crate::study::models::none as no_model;
 use crate::study::{Study, Wanted};
 use crate::terminal::Terminal;
 use crate::world::RealWorld;
-
-/// The commands, and what each does.
-pub const COMMANDS: [(&str, &str); 17] = [
-    ("help", "show the commands"),
-    ("model NAME", "let another model answer; without NAME: which one it is"),
-    ("agent NAME", "let another agent speak; without NAME: list them"),
-    ("new", "begin a new conversation"),
-    ("sessions", "list the latest conversations"),
-    ("resume ID", "go on with an earlier conversation"),
-    ("fork", "go on in a copy of this conversation"),
-    ("rename TITLE", "give the conversation a title"),
-    ("export", "print the conversation as Markdown"),
-    ("shorten", "make the conversation shorter now"),
-    ("cost", "show tokens and money so far"),
-    ("undo", "take back what the last turn changed"),
-    ("tools", "list the tools"),
-    ("tool NAME JSON", "call a tool by hand"),
-    ("skills", "list the skills"),
-    ("go", "go on with a turn that was stopped half way"),
-    ("quit", "end (Ctrl-D does it, too)"),
-];
 
 /// Leads a conversation until the person ends it.
 pub fn chat(global: &Global, asking: &Asking) -> Result<(), Failure> {
@@ -151,7 +133,7 @@ impl Room {
             }
             return Ok(());
         }
-        let names = self.names();
+        let names = Names { notes: self.names(), company: Arc::clone(&self.study.company) };
         let mut editor = Editor::open(&self.study.place.data, names)?;
         loop {
             match editor.line(&self.prompt()) {
@@ -177,7 +159,7 @@ impl Room {
     fn names(&self) -> Vec<String> {
         let mind = &self.study.mind;
         let Ok(rules) = mind.road.vault().rules() else { return Vec::new() };
-        let scope = vault::policy::Scope::new(mind.reach.clone(), rules);
+        let scope = Scope::new(mind.reach.clone(), rules);
         let view = mind.road.vault().view(&scope);
         let listed =
             view.list(&vault::path::VaultFolder::root(), vault::view::Depth::All).unwrap_or_default();
@@ -190,15 +172,16 @@ impl Room {
         if line.is_empty() {
             return Next::Stay;
         }
-        let ended = match line.strip_prefix('/') {
-            Some(command) => {
-                let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
-                if matches!(name, "quit" | "exit" | "q") {
-                    return Next::Leave;
-                }
-                self.command(name, rest.trim())
+        let company = Arc::clone(&self.study.company);
+        let ended = match company.commands.parse(line) {
+            Said::Words(words) => self.say(words),
+            Said::Command { name, .. } if name == "quit" => return Next::Leave,
+            Said::Command { name, rest, .. } => self.command(name, rest.trim()),
+            Said::Unknown { name, near } => {
+                let hint =
+                    near.map_or("/help lists them".to_owned(), |near| format!("did you mean /{near}?"));
+                Err(Failure::usage(format!("there is no command /{name}"), hint))
             }
-            None => self.say(line),
         };
         if let Err(failure) = ended {
             self.terminal.error(&failure.refusal.message, &failure.refusal.hint);
@@ -207,8 +190,13 @@ impl Room {
     }
 
     fn say(&mut self, line: &str) -> Result<(), Failure> {
-        let parts = vec![Part::Text { text: line.to_owned() }];
-        self.lead(Some(parts))
+        let mind = &self.study.mind;
+        let scope = Scope::new(mind.reach.clone(), mind.road.vault().rules()?);
+        let (text, notes) = with_mentions(&mind.road, &scope, line);
+        if let (1.., Some(talk)) = (notes, &self.talk) {
+            talk.brings_notes();
+        }
+        self.lead(Some(vec![Part::Text { text }]))
     }
 
     /// Leads a turn. Ctrl-C stops it and keeps the conversation; what is typed meanwhile is heard at the next round.
@@ -255,9 +243,12 @@ impl Room {
 
     fn command(&mut self, name: &str, rest: &str) -> Result<(), Failure> {
         match name {
-            "help" | "?" => self.help(),
+            "help" => self.terminal.data_line(&self.study.company.commands.help(rest)),
             "model" => return self.model(rest),
             "agent" => return self.agent(rest),
+            "agents" => self.terminal.data_line(&self.study.mind.cast.agents()),
+            "rules" => self.terminal.data_line(&self.study.mind.cast.standing()),
+            "todo" => self.todo(),
             "new" => {
                 let agent = self.talk.as_ref().map(|talk| talk.conversation().agent.clone());
                 let agent = agent.unwrap_or_else(|| self.study.agent().to_owned());
@@ -270,29 +261,34 @@ impl Room {
             "fork" => return self.fork(),
             "rename" => return self.rename(rest),
             "export" => return self.export(),
-            "shorten" | "compact" => return self.shorten(),
+            "shorten" => return self.shorten(),
             "cost" => self.cost(),
             "undo" => return self.undo(),
             "tools" => self.tools(),
             "tool" => return self.tool(rest),
             "skills" => self.terminal.data_line(&self.study.mind.cast.skills()),
             "go" => return self.lead(None),
-            unknown => {
-                let known: Vec<&str> =
-                    COMMANDS.iter().map(|(name, _)| name.split(' ').next().unwrap_or(name)).collect();
-                let hint = match pipeline::refusal::nearest(unknown, known.into_iter()) {
-                    Some(meant) => format!("did you mean /{meant}?"),
-                    None => "/help lists them".to_owned(),
-                };
-                return Err(Failure::usage(format!("there is no command /{unknown}"), hint));
-            }
+            other => return self.told_by(other, rest),
         }
         Ok(())
     }
 
-    fn help(&self) {
-        let lines: Vec<String> = COMMANDS.iter().map(|(name, what)| format!("/{name:<16} {what}")).collect();
-        self.terminal.data_line(&lines.join("\n"));
+    /// A workflow or a skill is something that the model is told.
+    fn told_by(&mut self, name: &str, rest: &str) -> Result<(), Failure> {
+        let kit = &self.study.company.kit;
+        let text = match kit.skills.find(name) {
+            Ok(skill) => format!("Carry out the skill `{name}` with: {rest}\n\n{}", skill.text()),
+            Err(_) => kit.workflows.expand(name, rest)?,
+        };
+        self.say(&text)
+    }
+
+    fn todo(&self) {
+        let items = self.talk.as_ref().map(|talk| talk.conversation().todo.clone()).unwrap_or_default();
+        if items.is_empty() {
+            self.terminal.note("nothing is on the list");
+        }
+        self.screen.show(&agent::News::Todo { items });
     }
 
     fn model(&mut self, name: &str) -> Result<(), Failure> {

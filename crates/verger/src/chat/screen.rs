@@ -254,7 +254,7 @@ fn chosen(line: &str, options: &[String]) -> Option<String> {
 fn about(input: &Value) -> String {
     let found = ["path", "source", "query", "pattern", "note_path", "name", "question", "message"]
         .iter()
-        .find_map(|key| input.get(key).and_then(Value::as_str));
+        .find_map(|key| input.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()));
     let short: String = paper::one_line(found.unwrap_or_default()).chars().take(80).collect();
     short
 }
