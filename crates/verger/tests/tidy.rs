@@ -73,7 +73,17 @@ fn arrows_between_crates_only_point_down() {
                 "verger-agent",
             ],
         ),
-        ("verger-benches", vec!["verger-vault", "verger-pipeline", "verger-tools"]),
+        (
+            "verger-benches",
+            vec![
+                "verger-vault",
+                "verger-pipeline",
+                "verger-tools",
+                "verger-llm",
+                "verger-state",
+                "verger-agent",
+            ],
+        ),
     ]
     .into_iter()
     .map(|(name, edges)| (name, edges.into_iter().collect()))
