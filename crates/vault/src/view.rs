@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::files::{Entry, Files, Kind, Stat};
 use crate::finder::{FindQuery, NotesFound};
 use crate::health::{self, Finding};
-use crate::index::Holders;
+use crate::index::{Holders, WordsQuery};
 use crate::path::{VaultFolder, VaultPath};
 use crate::periodic;
 use crate::policy::Scope;
@@ -212,19 +212,13 @@ impl<'v> View<'v> {
         search::search(self.vault.disk(), &paths, query)
     }
 
-    /// The notes whose text holds this text, case ignored; none where no index can say so soon.
-    pub fn holders(&self, text: &str) -> Result<Option<Holders>> {
+    /// The notes that hold all words in their name or text, case ignored; none where no index can say so soon.
+    pub fn holders(&self, query: &WordsQuery<'_>) -> Result<Option<Holders>> {
         let finder = self.vault.finder()?;
         let seen = self.vault.sights().of(self.scope);
         let sees = |path: &VaultPath| seen.sees(self.scope, path);
         let Some(index) = finder.text_if_ready() else { return Ok(None) };
-        let pattern = search::Pattern::Literal(text.to_owned());
-        let query = Query { case: search::Case::Ignore, ..Query::new(pattern) };
-        let mut found = index.holders(&query, visible(self.scope, &sees), seen.index())?;
-        if let Some(found) = &mut found {
-            found.paths.retain(VaultPath::is_note);
-        }
-        Ok(found)
+        index.holders(query, visible(self.scope, &sees), seen.index())
     }
 
     /// The notes with every word in their name or text, by reading all that start with `prefix`; and how many could not be read.

@@ -14,8 +14,9 @@ use crate::error::Result;
 use crate::files::{Entry, Files, Kind, Witness};
 use crate::store::index::{IndexFolder, Writing};
 
-/// Text that is indexed together: enough that a word is written down a few times only, little enough for memory.
-const BATCH: u64 = 8 << 20;
+/// Text that is indexed together: enough that a word is written down a few times only, little enough for memory. Each
+/// core holds about six times as much while it works.
+const BATCH: u64 = 2 << 20;
 
 impl TextIndex {
     /// All files of the vault, indexed, in path order. Not in the state yet. Under the folder's lock the segments lie in

@@ -102,7 +102,7 @@ impl Segment {
 
     /// Gives back the memory of terms that a merge has passed, if that is worth it; from which term on it is still held.
     pub(super) fn let_go(&self, from: u32, to: u32) -> u32 {
-        const WORTH_IT: u64 = 1 << 18;
+        const WORTH_IT: u64 = 1 << 17;
         let Bytes::Mapped(map) = &self.bytes else { return from };
         let offset = |term: u32| match term < self.term_count() {
             true => self.term(term).offset,
@@ -115,6 +115,8 @@ impl Segment {
         map.let_go(start as usize..end as usize);
         let record = |term: u32| self.terms.start + term as usize * TERM;
         map.let_go(record(from)..record(to));
+        let word = |term: u32| self.vocabulary.start + int(self.part(&self.terms, term, TERM), 0) as usize;
+        map.let_go(word(from)..word(to));
         to
     }
 
