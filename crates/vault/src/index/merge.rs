@@ -91,6 +91,7 @@ fn number_docs<W: Write>(parts: &[Part<'_>], writer: &mut Writer<W>) -> io::Resu
         writer.doc(path, &known)?;
         moved[at].numbers[doc as usize] = number as u32;
     }
+    parts.iter().for_each(|part| part.segment.let_docs_go());
     for one in &mut moved {
         let first = one.numbers.first().copied().unwrap_or(0);
         let steady = |(at, number): (usize, &u32)| *number != GONE && *number as usize == first as usize + at;

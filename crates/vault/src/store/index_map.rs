@@ -38,7 +38,10 @@ impl Map {
     pub fn let_go(&self, bytes: std::ops::Range<usize>) {
         // A piece that lies on a border was passed as far as it lies in front of the bytes.
         let start = bytes.start / PAGE * PAGE;
-        let end = bytes.end.min(self.length) / PAGE * PAGE;
+        let end = match bytes.end < self.length {
+            true => bytes.end / PAGE * PAGE,
+            false => self.length,
+        };
         if start < end {
             #[expect(unsafe_code, reason = "see `Map::of`")]
             // SAFETY: whole pages within our mapping, which is shared, read-only and of a file that is never changed:
