@@ -41,9 +41,7 @@ pub(crate) use load::threads;
 pub(crate) use remembered::Remembered;
 
 /// Properties as the catalog keeps them, for whoever has them from elsewhere.
-pub(crate) fn kept_properties(
-    map: &serde_json::Map<String, serde_json::Value>,
-) -> Box<[(Arc<str>, Property)]> {
+pub(crate) fn kept_properties(map: &serde_json::Map<String, serde_json::Value>) -> Box<[(Text, Property)]> {
     property::keep_map(map, &intern::Interner::default())
 }
 
@@ -60,6 +58,7 @@ pub(crate) fn fold(text: &str) -> String {
 use crate::error::Result;
 use crate::files::Files;
 use crate::path::{VaultFolder, VaultPath};
+use crate::text::Text;
 use intern::Interner;
 use keys::{Id, KeyIndex, name_key};
 use remembered::{Number, State};
@@ -253,7 +252,10 @@ impl Catalog {
         infos.dedup_by(|a, b| a.path == b.path);
         self.order = (0..infos.len() as Id).collect();
         self.free.clear();
-        infos.iter().zip(0..).for_each(|(info, id)| self.index(info, id));
+        let all = || infos.iter().zip(0..);
+        self.names = KeyIndex::of(all().map(|(info, id)| (name_key(info.path.as_str()), id)));
+        self.linking =
+            KeyIndex::of(all().flat_map(|(info, id)| link_keys(info).into_iter().map(move |key| (key, id))));
         self.slots = infos.into_iter().map(Some).collect();
     }
 

@@ -59,7 +59,7 @@ impl Catalog {
 
     fn find_backlinks(&self, path: &VaultPath, visible: Visible<'_>) -> Vec<(Id, u32)> {
         let key = name_key(path.as_str());
-        let may_link = self.linking.get(key).iter().filter_map(|id| Some((*id, self.at(*id)?)));
+        let may_link = self.linking.get(key).filter_map(|id| Some((id, self.at(id)?)));
         let others = may_link.filter(|(_, info)| info.path != *path && visible.sees(&info.path));
         let mut sources: Vec<(Id, &FileInfo)> = others.collect();
         sources.sort_unstable_by(|(_, a), (_, b)| a.path.cmp(&b.path));
@@ -119,7 +119,7 @@ impl<'a> Leads<'a, '_> {
         }
         let key = name_key(target);
         let named = self.names.entry(key).or_insert_with(|| {
-            let files = catalog.names.get(key).iter().filter_map(|id| catalog.at(*id)).map(|info| &info.path);
+            let files = catalog.names.get(key).filter_map(|id| catalog.at(id)).map(|info| &info.path);
             let paths: Vec<&VaultPath> = files.filter(|path| visible.sees(path)).collect();
             Named { resolver: Resolver::new(paths.iter().copied().cloned()), paths }
         });
