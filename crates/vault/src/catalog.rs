@@ -7,6 +7,7 @@
 //! facts only; `refresh_equals_rebuild` holds that. Answers are remembered until the next change ([`remembered`]). Deliberately not here: note text, text search, Dataview.
 
 mod addresses;
+mod changes;
 mod find;
 mod gather;
 mod graph;
@@ -26,7 +27,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use find::Lookup;
-pub use graph::{Backlink, Leads, Outgoing};
+pub use graph::{Backlink, Leads, LinkingNote, Outgoing};
 pub use info::{FileInfo, HeadingInfo, LinkInfo, Problem, TagInfo};
 pub use live::Live;
 pub use property::Property;
@@ -59,6 +60,7 @@ use crate::error::Result;
 use crate::files::Files;
 use crate::path::{VaultFolder, VaultPath};
 use crate::text::Text;
+use changes::Changes;
 use intern::Interner;
 use keys::{Id, KeyIndex, name_key};
 use remembered::{Number, State};
@@ -79,6 +81,7 @@ pub struct Catalog {
     generation: u64,
     replaced: usize,
     number: Number,
+    changes: Changes,
     /// The answers of those who see everything.
     remembered: Remembered,
 }
@@ -257,6 +260,7 @@ impl Catalog {
         self.linking =
             KeyIndex::of(all().flat_map(|(info, id)| link_keys(info).into_iter().map(move |key| (key, id))));
         self.slots = infos.into_iter().map(Some).collect();
+        self.changes.all(self.generation + 1);
     }
 
     fn put(&mut self, info: FileInfo) {
@@ -269,6 +273,7 @@ impl Catalog {
             Err(place) => {
                 let id = self.free.pop().unwrap_or(self.slots.len() as Id);
                 self.order.insert(place, id);
+                self.changes.add(self.generation + 1, id, None);
                 id
             }
         };
@@ -289,6 +294,7 @@ impl Catalog {
         let Some(info) = self.slots.get_mut(id as usize).and_then(Option::take) else { return };
         self.names.remove(name_key(info.path.as_str()), id);
         link_keys(&info).into_iter().for_each(|key| self.linking.remove(key, id));
+        self.changes.add(self.generation + 1, id, Some(info));
         self.free.push(id);
         self.replaced += 1;
     }
