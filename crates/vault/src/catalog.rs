@@ -4,7 +4,8 @@
 //! Views ask it everything that is not the text of a note; every question takes a [`Visible`], and what the asker
 //! may not see is absent from answers, counts, suggestions and link resolution.
 //! Nothing that depends on two files is stored (no resolved links, no tag counts), so a refresh touches one file's
-//! facts only; `refresh_equals_rebuild` holds that. Answers are remembered until the next change ([`remembered`]). Deliberately not here: note text, text search, Dataview.
+//! facts only; `refresh_equals_rebuild` holds that. Answers over the whole vault are remembered, and the last few changes
+//! are worked into them ([`remembered`], [`changes`]). Deliberately not here: note text, text search, Dataview.
 
 mod addresses;
 mod changes;

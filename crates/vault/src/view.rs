@@ -229,15 +229,17 @@ impl<'v> View<'v> {
     ) -> Result<(Vec<VaultPath>, usize)> {
         let seen = self.vault.sights().of(self.scope);
         let _first = self.vault.finder()?.turns().ask();
-        let mut paths = Vec::new();
-        self.vault.disk().walk_names(&VaultFolder::default(), &mut |path| {
-            let wanted = path.is_note() && path.as_str().starts_with(prefix);
-            if wanted && (self.scope.hides_nothing() || seen.sees(self.scope, &path)) {
-                paths.push(path);
-            }
-        })?;
+        let disk = self.vault.disk();
+        let walk = |each: &mut dyn FnMut(VaultPath)| {
+            disk.walk_names(&VaultFolder::default(), &mut |path| {
+                let wanted = path.is_note() && path.as_str().starts_with(prefix);
+                if wanted && (self.scope.hides_nothing() || seen.sees(self.scope, &path)) {
+                    each(path);
+                }
+            })
+        };
         let go_on = || self.stop.is_none_or(|stop| !stop());
-        Ok(search::with_all_words(self.vault.disk(), &paths, words, &go_on))
+        search::with_all_words(disk, walk, words, &go_on)
     }
 
     /// Finds notes by words, by meaning, or by both.

@@ -294,9 +294,14 @@ impl Search {
 
     fn look(&self, view: &View<'_>, path: &VaultPath) -> Looked {
         let Ok(text) = view.text(path) else { return Looked::Unread };
-        match self.each.iter().all(|word| word.is_match(path.stem()) || word.is_match(&text)) {
-            true => Looked::Hit(self.hit(path, &text)),
-            false => Looked::None,
+        let holds = |word: &Regex| word.is_match(path.stem()) || word.is_match(&text);
+        match self.each.len() > 1 && !self.each.iter().all(holds) {
+            true => Looked::None,
+            false => match self.hit(path, &text) {
+                // The one word is the one that was looked for.
+                hit if hit.total == 0 => Looked::None,
+                hit => Looked::Hit(hit),
+            },
         }
     }
 

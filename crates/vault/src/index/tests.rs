@@ -529,7 +529,13 @@ fn holders_are_those_that_reading_finds() {
                     .filter(|path| path.as_str().starts_with(prefix) && visible.sees(path))
                     .cloned()
                     .collect();
-                let (expected, _) = search::with_all_words(&*rig.files, &some, &patterns, &|| true);
+                let (expected, _) = {
+                    let walk = |each: &mut dyn FnMut(VaultPath)| {
+                        some.iter().cloned().for_each(each);
+                        Ok(())
+                    };
+                    search::with_all_words(&*rig.files, walk, &patterns, &|| true).unwrap()
+                };
                 let ask = |after, most| {
                     let query = WordsQuery { words: &words, prefix, after, most };
                     index.holders(&query, visible, &Sight::default()).unwrap().unwrap()
