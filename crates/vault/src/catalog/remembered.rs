@@ -224,8 +224,11 @@ mod tests {
     }
 
     proptest! {
+        // Each step builds a catalog of a hundred notes.
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
         #[test]
-        fn remembered_answers_are_those_of_a_new_catalog(steps in prop::collection::vec(step(), 1..40)) {
+        fn remembered_answers_are_those_of_a_new_catalog(steps in prop::collection::vec(step(), 1..24)) {
             let files = many();
             let names = ["a.md", "b.md", "hub.md", "x/hub.md", "secret/hub.md", "secret/c.md", "n10.md", "z.md"].map(path);
             let mut catalog = Catalog::build(&files).unwrap();
