@@ -148,7 +148,7 @@ mod tests {
             gone in prop::collection::vec((0u64..40, 0u32..6), 0..100),
         ) {
             // Keys of several lists, and several in one list that differ in their lower half alone.
-            let key = |number: u64| number % 4 << 61 | number / 4;
+            let key = |number: u64| ((number % 4) << 61) | (number / 4);
             let mut index = KeyIndex::of(pairs.iter().map(|(at, id)| (key(*at), *id)).take(pairs.len() / 2));
             pairs[pairs.len() / 2..].iter().for_each(|(at, id)| index.insert(key(*at), *id));
             gone.iter().for_each(|(at, id)| index.remove(key(*at), *id));
