@@ -30,7 +30,7 @@ use crate::policy::Limits;
 use background::Bell;
 use missed::{Changed, Missed};
 pub use model::Embedding;
-pub(crate) use turns::Turns;
+pub(crate) use turns::{Patient, Turns};
 
 /// What is told about a long piece of work: what it is, how far, of how much.
 pub type OnProgress = Box<dyn Fn(&str, usize, usize) + Send + Sync>;
@@ -211,6 +211,8 @@ impl Finder {
             return None;
         }
         let _one = self.opening_text.try_lock().ok()?;
+        // Whoever reads the vault for the catalog meanwhile has time; this one waits for an answer.
+        let _first = self.turns.ask();
         // What fails here is read from the files, and said by whoever cannot do without the index.
         self.open_text(&Nobody).ok()
     }

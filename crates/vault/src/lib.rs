@@ -29,6 +29,7 @@ pub mod search;
 mod sights;
 pub mod store;
 pub mod template;
+pub mod text;
 pub mod vault;
 pub mod view;
 pub mod watch;

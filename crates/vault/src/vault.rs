@@ -107,7 +107,7 @@ impl Vault {
                 self.finder.text_before(&gathering)?;
                 gathering.finish()?
             }
-            false => Live::build(files)?,
+            false => Live::build_in_turn(files, self.finder.turns())?,
         };
         Ok(self.catalog.get_or_init(|| Arc::new(built)))
     }

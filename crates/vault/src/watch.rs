@@ -59,8 +59,13 @@ impl Watcher {
     pub fn start(root: &Path, live: Arc<Live>, report: impl Fn(Report) + Send + 'static) -> Result<Watcher> {
         let (sender, receiver) = mpsc::channel();
         let events = sender.clone();
-        // A failed send means that the watcher is being dropped.
-        let handler = move |event| drop(events.send(Signal::Event(event)));
+        // Every file that we open ourselves is such an event, and a thread should not wake up for it. A failed send means
+        // that the watcher is being dropped.
+        let handler = move |event| {
+            if !is_access(&event) {
+                drop(events.send(Signal::Event(event)));
+            }
+        };
         let failed = |error| Error::io(format!("watching `{}`", root.display()), into_io(error));
         let mut system = notify::recommended_watcher(handler).map_err(failed)?;
         system.watch(root, RecursiveMode::Recursive).map_err(failed)?;
@@ -82,6 +87,11 @@ impl Drop for Watcher {
             drop(thread.join());
         }
     }
+}
+
+/// Whether a file was only opened, read or closed, and nothing may have been lost.
+fn is_access(event: &notify::Result<Event>) -> bool {
+    event.as_ref().is_ok_and(|event| matches!(event.kind, EventKind::Access(_)) && !event.need_rescan())
 }
 
 fn into_io(error: notify::Error) -> std::io::Error {
