@@ -136,6 +136,16 @@ impl Disk {
         }
     }
 
+    /// The state of what lies at a path, in one question to the kernel, only to be compared with an earlier one: links on the
+    /// way are followed, so nothing may be opened or judged by it.
+    pub(crate) fn glance(&self, path: &VaultPath) -> Result<Option<State>> {
+        match fs::statat(&self.root, path.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(state(&stat))),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(errno) => Err(self.explain(path, errno)),
+        }
+    }
+
     /// Whether a folder holds nothing.
     pub(crate) fn is_empty_folder(&self, path: &VaultPath) -> Result<bool> {
         let folder = self.open_folder(&path.clone().into()).map_err(|errno| self.explain(path, errno))?;

@@ -25,6 +25,7 @@ pub mod policy;
 pub mod query;
 pub mod recover;
 pub mod restore;
+mod rules;
 pub mod search;
 mod sights;
 pub mod store;

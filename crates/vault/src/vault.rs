@@ -4,16 +4,17 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::catalog::{Gathering, Live};
 use crate::commit::{self, Commit, Receipt};
 use crate::disk::{Disk, Stage};
 use crate::error::{Error, Result};
 use crate::finder::Finder;
-use crate::path::VaultPath;
-use crate::policy::{IGNORE_FILES, PROTECT_FILES, Rules, Scope};
+use crate::policy::{Rules, Scope};
 use crate::recover;
+use crate::rules::RuleBook;
+pub(crate) use crate::rules::read_rules;
 use crate::sights::Sights;
 use crate::store::gc::{self, Collected, ReadData, Report, Retention};
 use crate::store::record::Ending;
@@ -29,14 +30,12 @@ pub struct Vault {
     finder: Arc<Finder>,
     watcher: OnceLock<Watcher>,
     sights: Sights,
+    rules: RuleBook,
     building: Mutex<()>,
     /// Whether the program stays: then what a first reading costs is worth spending on the index too.
     stays: AtomicBool,
     recovered: Vec<(String, Ending)>,
 }
-
-/// Rule files are small; a larger one is a mistake.
-const LARGEST_RULES: u64 = 1024 * 1024;
 
 impl Vault {
     /// Opens the vault at `root`, with our own data in `data`. What an interrupted process left is finished first.
@@ -53,6 +52,7 @@ impl Vault {
             catalog: OnceLock::new(),
             watcher: OnceLock::new(),
             sights: Sights::default(),
+            rules: RuleBook::default(),
             building: Mutex::default(),
             stays: AtomicBool::new(false),
             recovered,
@@ -65,8 +65,8 @@ impl Vault {
     }
 
     /// The vault's own rules: what its ignore and protect files say now.
-    pub fn rules(&self) -> Result<Rules> {
-        read_rules(&self.disk)
+    pub fn rules(&self) -> Result<Arc<Rules>> {
+        self.rules.rules(&self.disk)
     }
 
     /// What somebody with this scope sees.
@@ -209,29 +209,6 @@ impl Vault {
     }
 }
 
-/// The vault's own rules, as its files say now.
-pub(crate) fn read_rules(disk: &Disk) -> Result<Rules> {
-    let read = |files: &'static [VaultPath]| -> Result<Vec<(&'static str, String)>> {
-        let texts = files.iter().filter_map(|file| Some((file.as_str(), rule_file(disk, file).transpose()?)));
-        texts.map(|(name, text)| Ok((name, text?))).collect()
-    };
-    let (ignore, protect) = rule_files()?;
-    Rules::parse(&read(ignore)?, &read(protect)?)
-}
-
-/// A rule file that is there but cannot be read refuses everything: the rules are unknown, not absent.
-fn rule_file(disk: &Disk, path: &VaultPath) -> Result<Option<String>> {
-    let name = path.as_str();
-    match disk.read_up_to(path, LARGEST_RULES) {
-        Ok((bytes, _)) => match String::from_utf8(bytes) {
-            Ok(text) => Ok(Some(text)),
-            Err(_) => Err(unreadable_rules(name, "it is not text")),
-        },
-        Err(Error::Missing { .. } | Error::NotAFolder { .. }) => Ok(None),
-        Err(error) => Err(unreadable_rules(name, &error.to_string())),
-    }
-}
-
 /// Ends interrupted commits and sweeps what they left in the stage. Without either there is nothing to wait for.
 fn recover_now(disk: &Disk, store: &mut Store) -> Result<Vec<(String, Ending)>> {
     let interrupted = store.log.entries().last().is_some_and(|entry| entry.ending.is_none());
@@ -260,26 +237,4 @@ fn refuse_inside(root: &Path, data: &Path) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// The rule files as paths, made once: every call asks for the rules.
-fn rule_files() -> Result<(&'static [VaultPath], &'static [VaultPath])> {
-    static FILES: LazyLock<Result<[Vec<VaultPath>; 2]>> = LazyLock::new(|| {
-        let parse = |name: &&str| {
-            VaultPath::parse(name).map_err(|error| Error::Path { text: (*name).to_owned(), error })
-        };
-        let all = |names: [&str; 3]| names.iter().map(parse).collect::<Result<Vec<_>>>();
-        Ok([all(IGNORE_FILES)?, all(PROTECT_FILES)?])
-    });
-    match &*FILES {
-        Ok([ignore, protect]) => Ok((ignore, protect)),
-        Err(error) => Err(unreadable_rules("the rule files", &error.to_string())),
-    }
-}
-
-fn unreadable_rules(name: &str, detail: &str) -> Error {
-    Error::Damaged {
-        what: format!("the rule file `{name}`"),
-        detail: format!("{detail}; mend it, nothing may be read or written until then"),
-    }
 }
