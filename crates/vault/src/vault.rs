@@ -219,7 +219,7 @@ fn recover_now(disk: &Disk, store: &mut Store) -> Result<Vec<(String, Ending)>> 
     if store.log.damage().is_some() || !(interrupted || leftovers) {
         return Ok(Vec::new());
     }
-    let lock = store.lock_handle()?;
+    let lock = store.lock_handle();
     let _held = store::hold(&lock)?;
     store.log.catch_up()?;
     let ended = recover::finish_interrupted(disk, store)?;
