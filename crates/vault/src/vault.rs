@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::arrears::Arrears;
 use crate::catalog::{Gathering, Live};
 use crate::commit::{self, Commit, Receipt};
 use crate::disk::{Disk, Stage};
@@ -31,6 +32,7 @@ pub struct Vault {
     watcher: OnceLock<Watcher>,
     sights: Sights,
     rules: RuleBook,
+    arrears: Arrears,
     building: Mutex<()>,
     /// Whether the program stays: then what a first reading costs is worth spending on the index too.
     stays: AtomicBool,
@@ -53,6 +55,7 @@ impl Vault {
             watcher: OnceLock::new(),
             sights: Sights::default(),
             rules: RuleBook::default(),
+            arrears: Arrears::default(),
             building: Mutex::default(),
             stays: AtomicBool::new(false),
             recovered,
@@ -79,16 +82,24 @@ impl Vault {
         let mut store = self.store();
         let receipt = commit::commit(&self.disk, &mut store, commit)?;
         drop(store);
-        if let Some(catalog) = self.catalog.get() {
-            // The files are right whatever happens here; a catalog that lags is refreshed by the next reader.
-            catalog.refresh(&receipt.paths).ok();
-        }
-        self.finder.refresh(&receipt.paths);
+        self.arrears.add(&receipt.paths);
         Ok(receipt)
+    }
+
+    /// Lets the caches take in what was committed. Whoever asks one of them comes by here.
+    fn settle(&self) {
+        self.arrears.settle(|paths| {
+            if let Some(catalog) = self.catalog.get() {
+                // The files are right whatever happens here; a catalog that lags is refreshed by the next change.
+                catalog.refresh(paths).ok();
+            }
+            self.finder.refresh(paths);
+        });
     }
 
     /// The catalog, read on first use. Without a watcher it is compared with the disk each time.
     pub fn catalog(&self) -> Result<&Arc<Live>> {
+        self.settle();
         if let Some(catalog) = self.catalog.get() {
             if self.watcher.get().is_none() {
                 catalog.refresh_all()?;
@@ -114,11 +125,13 @@ impl Vault {
 
     /// Saves what the caches have learnt since they were last saved. Whoever ends the program calls this.
     pub fn save(&self) -> Result<()> {
+        self.settle();
         self.finder.save()
     }
 
     /// The index and the vectors. Without a watcher, whatever is open is compared with the disk each time.
     pub fn finder(&self) -> Result<&Finder> {
+        self.settle();
         if self.watcher.get().is_none() {
             self.finder.refresh_all()?;
         }
