@@ -112,8 +112,9 @@ fn unreadable_rules(name: &str, detail: &str) -> Error {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests change rule files from outside")]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests change rule files from outside")]
+
     use super::*;
     use crate::policy::{Limits, Scope};
     use std::path::Path;
