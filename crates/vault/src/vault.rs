@@ -32,7 +32,9 @@ pub struct Vault {
     watcher: OnceLock<Watcher>,
     sights: Sights,
     rules: RuleBook,
-    arrears: Arrears,
+    /// What the catalog has not taken in yet, and what the index and the vectors have not.
+    catalog_arrears: Arrears,
+    finder_arrears: Arrears,
     building: Mutex<()>,
     /// Whether the program stays: then what a first reading costs is worth spending on the index too.
     stays: AtomicBool,
@@ -55,7 +57,8 @@ impl Vault {
             watcher: OnceLock::new(),
             sights: Sights::default(),
             rules: RuleBook::default(),
-            arrears: Arrears::default(),
+            catalog_arrears: Arrears::default(),
+            finder_arrears: Arrears::default(),
             building: Mutex::default(),
             stays: AtomicBool::new(false),
             recovered,
@@ -82,24 +85,21 @@ impl Vault {
         let mut store = self.store();
         let receipt = commit::commit(&self.disk, &mut store, commit)?;
         drop(store);
-        self.arrears.add(&receipt.paths);
+        self.catalog_arrears.add(&receipt.paths);
+        self.finder_arrears.add(&receipt.paths);
         Ok(receipt)
-    }
-
-    /// Lets the caches take in what was committed. Whoever asks one of them comes by here.
-    fn settle(&self) {
-        self.arrears.settle(|paths| {
-            if let Some(catalog) = self.catalog.get() {
-                // The files are right whatever happens here; a catalog that lags is refreshed by the next change.
-                catalog.refresh(paths).ok();
-            }
-            self.finder.refresh(paths);
-        });
     }
 
     /// The catalog, read on first use. Without a watcher it is compared with the disk each time.
     pub fn catalog(&self) -> Result<&Arc<Live>> {
-        self.settle();
+        let catalog = self.catalog_as_read()?;
+        // Behind the reading, which may have come to a note before a commit did. The files are right whatever happens here; a
+        // catalog that lags is refreshed by the next change.
+        self.catalog_arrears.settle(|paths| drop(catalog.refresh(paths)));
+        Ok(catalog)
+    }
+
+    fn catalog_as_read(&self) -> Result<&Arc<Live>> {
         if let Some(catalog) = self.catalog.get() {
             if self.watcher.get().is_none() {
                 catalog.refresh_all()?;
@@ -125,13 +125,13 @@ impl Vault {
 
     /// Saves what the caches have learnt since they were last saved. Whoever ends the program calls this.
     pub fn save(&self) -> Result<()> {
-        self.settle();
+        self.finder_arrears.settle(|paths| self.finder.refresh(paths));
         self.finder.save()
     }
 
     /// The index and the vectors. Without a watcher, whatever is open is compared with the disk each time.
     pub fn finder(&self) -> Result<&Finder> {
-        self.settle();
+        self.finder_arrears.settle(|paths| self.finder.refresh(paths));
         if self.watcher.get().is_none() {
             self.finder.refresh_all()?;
         }
