@@ -54,6 +54,11 @@ impl Output {
         Output { text: text.into(), data: serde_json::to_value(data).unwrap_or(Value::Null), source: None }
     }
 
+    /// The same with data that is a tree already: it need not be made again.
+    pub fn of(text: impl Into<String>, data: Value) -> Output {
+        Output { text: text.into(), data, source: None }
+    }
+
     /// An answer that carries note text from here.
     #[must_use]
     pub fn from_vault(mut self, name: impl Into<String>) -> Output {

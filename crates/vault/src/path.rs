@@ -176,6 +176,9 @@ impl VaultPath {
     /// lower-cased, without invisible characters, trailing dots, trailing spaces and NTFS stream names.
     /// Policy compares these, so that `.OBSIDIAN./app.json` does not slip past a rule for `.obsidian/`.
     pub fn folded(&self) -> String {
+        if is_folded_by_case(&self.0) {
+            return self.0.to_ascii_lowercase();
+        }
         let segments: Vec<String> = self.segments().map(fold_segment).collect();
         segments.join("/")
     }
@@ -272,6 +275,12 @@ fn percent_decode(text: &str) -> String {
         }
     }
     String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Whether nothing but the case of its letters is folded: every rule of every call asks for this.
+fn is_folded_by_case(path: &str) -> bool {
+    let cut = |pair: &[u8]| matches!(pair, [b'.' | b' ', b'/'] | [b':', b':']);
+    path.is_ascii() && !path.ends_with(['.', ' ']) && !path.as_bytes().windows(2).any(cut)
 }
 
 fn fold_segment(segment: &str) -> String {

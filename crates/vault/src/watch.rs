@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use notify::event::{CreateKind, EventKind, ModifyKind};
+use notify::event::{AccessKind, CreateKind, EventKind, ModifyKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::catalog::{Live, Visible};
@@ -59,10 +59,10 @@ impl Watcher {
     pub fn start(root: &Path, live: Arc<Live>, report: impl Fn(Report) + Send + 'static) -> Result<Watcher> {
         let (sender, receiver) = mpsc::channel();
         let events = sender.clone();
-        // Every file that we open ourselves is such an event, and a thread should not wake up for it. A failed send means
-        // that the watcher is being dropped.
-        let handler = move |event| {
-            if !is_access(&event) {
+        let handler = move |event: notify::Result<Event>| {
+            // Every read opens a file, and says nothing: nobody need wake up for it.
+            if !event.as_ref().is_ok_and(is_mere_opening) {
+                // A failed send means that the watcher is being dropped.
                 drop(events.send(Signal::Event(event)));
             }
         };
@@ -89,9 +89,8 @@ impl Drop for Watcher {
     }
 }
 
-/// Whether a file was only opened, read or closed, and nothing may have been lost.
-fn is_access(event: &notify::Result<Event>) -> bool {
-    event.as_ref().is_ok_and(|event| matches!(event.kind, EventKind::Access(_)) && !event.need_rescan())
+fn is_mere_opening(event: &Event) -> bool {
+    matches!(event.kind, EventKind::Access(AccessKind::Open(_))) && !event.need_rescan()
 }
 
 fn into_io(error: notify::Error) -> std::io::Error {

@@ -48,6 +48,8 @@ mod mcp_http_tokens;
 mod mcp_news;
 #[path = "it/mcp_reasons.rs"]
 mod mcp_reasons;
+#[path = "it/mcp_short.rs"]
+mod mcp_short;
 #[path = "it/paths.rs"]
 mod paths;
 #[path = "it/query.rs"]
