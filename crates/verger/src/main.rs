@@ -2,6 +2,7 @@
 //!
 //! stdout is data; messages, questions and errors go to stderr. Deliberately not here: anything about notes.
 
+mod acp;
 mod args;
 mod asker;
 mod chat;
@@ -91,6 +92,7 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Audit { what, last } => audit::audit(&open()?, what, last),
         Command::Grants { what } => audit::grants(&open()?, what),
         Command::Ask { words, asking } => chat::ask::ask(&cli.global, &words, &asking),
+        Command::Acp(options) => acp::serve(&cli.global, &options, terminal),
         Command::Embed => embed::embed(&cli.global, terminal),
         Command::Check { read_data, repair } => check::check(&open()?, read_data, repair),
         Command::Tool { name, input, writing } => tool::tool(&open()?, &name, &input, writing),

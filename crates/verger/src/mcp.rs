@@ -21,7 +21,7 @@ mod prompts;
 mod resource;
 mod rest;
 mod server;
-mod stdio;
+pub(crate) mod stdio;
 mod surface;
 mod tasks;
 mod turn;
