@@ -247,10 +247,15 @@ impl Table {
 
     fn spent(&self, news: &News) {
         let News::Spent { model, usage, dollars, total_dollars, .. } = news else { return };
+        let used = usage.all_input() + usage.output;
+        if used == 0 {
+            // The provider did not count.
+            return;
+        }
         let window = self.mind.models.find(model).ok().and_then(|model| model.abilities().window);
         let size = window.unwrap_or(self.mind.usual_window);
         let cost = dollars.map(|_| Cost::new(*total_dollars, "USD"));
-        let update = UsageUpdate::new(usage.all_input() + usage.output, size).cost(cost);
+        let update = UsageUpdate::new(used, size).cost(cost);
         self.line.show(SessionUpdate::UsageUpdate(update));
     }
 
