@@ -484,3 +484,65 @@ fn a_conversation_can_be_closed_and_forgotten_and_is_held_by_one_process() {
     assert_eq!(other.request("session/load", load)["error"]["code"], -32002);
     assert_eq!(other.request("session/list", json!({}))["result"]["sessions"], json!([]));
 }
+
+#[test]
+fn a_client_that_goes_away_while_it_is_asked_has_said_no() {
+    let rig = Rig::tour();
+    let start = rig.read("Inbox.md");
+    let mut editor = Editor::new(&rig, EDIT);
+    let session = editor.begin(&rig);
+    editor.prompt(&session, "Put it into the inbox");
+    editor.question();
+    assert_eq!(editor.end(), 0);
+    assert_eq!(rig.read("Inbox.md"), start);
+}
+
+#[test]
+fn what_is_chosen_while_a_turn_runs_holds_from_the_next_one_on() {
+    let rig = Rig::tour();
+    let start = rig.read("Inbox.md");
+    let script = r#"{"text":"one two three four five six seven eight nine ten","pause_ms":30,"chunk":2}
+{"calls":[{"name":"append_to_file","input":{"path":"Inbox.md","content":"- no\n"}}]}
+{"text":"done"}
+"#;
+    let mut editor = Editor::new(&rig, script);
+    let session = editor.begin(&rig);
+    let prompt = editor.prompt(&session, "count");
+    editor.update("agent_message_chunk");
+    let set = editor.request("session/set_mode", json!({"sessionId": session, "modeId": "reader"}));
+    assert!(set["result"].is_object(), "answered at once: {set}");
+    let deleted = editor.request("session/delete", json!({"sessionId": session}));
+    assert_eq!(deleted["error"]["data"]["reason"], "turn_runs", "{deleted}");
+    assert_eq!(editor.wait(prompt)["result"]["stopReason"], "end_turn");
+    assert_eq!(editor.say(&session, "now write"), "end_turn");
+    assert!(editor.asked.is_empty(), "one that reads only is not asked about");
+    assert_eq!(rig.read("Inbox.md"), start);
+    editor.say(&session, "/status");
+    assert!(editor.text("agent_message_chunk").contains("Agent: reader"));
+}
+
+#[test]
+fn closing_a_conversation_stops_its_turn() {
+    let rig = Rig::tour();
+    let long = format!("{{\"text\":\"{}\",\"pause_ms\":50,\"chunk\":4}}\n", "word ".repeat(2_000));
+    let mut editor = Editor::new(&rig, &long);
+    let session = editor.begin(&rig);
+    let prompt = editor.prompt(&session, "talk");
+    editor.update("agent_message_chunk");
+    assert!(editor.request("session/close", json!({"sessionId": session}))["result"].is_object());
+    assert_eq!(editor.wait(prompt)["result"]["stopReason"], "cancelled");
+}
+
+#[test]
+fn a_vault_that_the_editor_knows_by_a_link_is_the_same_vault() {
+    let rig = Rig::tour();
+    std::os::unix::fs::symlink(rig.root(), rig.path("link")).unwrap();
+    let mut editor = Editor::new(&rig, "{\"text\":\"seen\"}\n");
+    let new = editor.request("session/new", json!({"cwd": rig.path("link"), "mcpServers": []}));
+    let session = new["result"]["sessionId"].as_str().unwrap().to_owned();
+    let uri = format!("file://{}/Inbox.md", rig.path("link").display());
+    let prompt = json!([{"type": "resource_link", "uri": uri, "name": "Inbox"}]);
+    editor.request("session/prompt", json!({"sessionId": session, "prompt": prompt}));
+    editor.request("session/load", json!({"sessionId": session, "cwd": rig.root(), "mcpServers": []}));
+    assert_eq!(editor.text("user_message_chunk"), " [mentioned by the user: `Inbox.md`] ");
+}
