@@ -23,7 +23,7 @@ use super::desk::{Abilities, Line};
 use super::room::Room;
 use super::{fault, replay, settings, turn};
 use crate::place::Place;
-use crate::study::{self, Study};
+use crate::study::Study;
 use crate::world::RealWorld;
 
 /// How many conversations may be open at once.
@@ -66,12 +66,6 @@ impl Hall {
         Line { to: to.clone(), session: session.to_owned(), abilities }
     }
 
-    /// How to connect a model, as the person reads it.
-    pub fn no_model(&self) -> String {
-        let failure = study::no_model();
-        format!("{}\n{}", failure.refusal.message, failure.refusal.hint)
-    }
-
     /// Comes together with a client.
     pub fn initialize(&self, client: &ClientCapabilities) -> InitializeResponse {
         let forms = client.elicitation.as_ref().is_some_and(|elicitation| elicitation.supports_form());
@@ -103,21 +97,24 @@ impl Hall {
         self.has_space()?;
         let mind = &self.study.mind;
         let own = mind.cast.persona(&self.agent).model.filter(|_| !self.model_named);
-        let model = own.or_else(|| self.study.model().ok().map(str::to_owned));
-        let talk = match &model {
-            Some(model) => match mind.begin(&self.agent, model).await {
-                Ok(talk) => Some(talk),
-                // Said when something is asked, where the person reads it.
-                Err(Trouble::Model(llm::Error::NoModel { .. })) => None,
+        let model = match own {
+            Some(model) => Ok(model),
+            None => self.study.model().map(str::to_owned),
+        };
+        // Why nobody can answer is said when something is asked, where the person reads it.
+        let (talk, absent) = match model {
+            Ok(model) => match mind.begin(&self.agent, &model).await {
+                Ok(talk) => (Some(talk), None),
+                Err(Trouble::Model(error)) => (None, Some(format!("{error}\n{}", error.hint()))),
                 Err(trouble) => return Err(fault::trouble(&trouble)),
             },
-            None => None,
+            Err(failure) => (None, Some(format!("{}\n{}", failure.refusal.message, failure.refusal.hint))),
         };
         let id = match &talk {
             Some(talk) => talk.conversation().id.clone(),
             None => mind.world.id().map_err(|error| fault::refusal(&error.into()))?,
         };
-        let room = self.open(id, roots, talk);
+        let room = self.open(id, roots, talk, absent);
         let (modes, options) = self.choices(&room);
         Ok(NewSessionResponse::new(room.id.clone()).modes(modes).config_options(options))
     }
@@ -140,15 +137,15 @@ impl Hall {
         // By its whole id: the beginning of one, or a title, is for people who type.
         blocking(move || sessions.header(&wanted)).await?;
         let talk = self.study.mind.resume(id).await.map_err(|trouble| fault::trouble(&trouble))?;
-        Ok(self.open(id.to_owned(), roots, Some(talk)))
+        Ok(self.open(id.to_owned(), roots, Some(talk), None))
     }
 
-    fn open(&self, id: String, roots: Vec<PathBuf>, talk: Option<Talk>) -> Arc<Room> {
+    fn open(&self, id: String, roots: Vec<PathBuf>, talk: Option<Talk>, absent: Option<String>) -> Arc<Room> {
         let (agent, model) = match &talk {
             Some(talk) => (talk.conversation().agent.clone(), talk.conversation().model.clone()),
             None => (self.agent.clone(), String::new()),
         };
-        let room = Room::new(id, roots, talk, &agent, &model);
+        let room = Room::new(id, roots, talk, absent, &agent, &model);
         self.rooms().insert(room.id.clone(), Arc::clone(&room));
         room
     }

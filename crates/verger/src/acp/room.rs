@@ -14,8 +14,10 @@ pub struct Room {
     pub id: String,
     /// The spellings of the vault's folder that its client uses.
     pub roots: Vec<PathBuf>,
-    /// The conversation; held by the turn that runs. `None`: no model is connected, so nothing was begun.
+    /// The conversation; held by the turn that runs. `None`: there is no model, so nothing was begun.
     pub talk: tokio::sync::Mutex<Option<Talk>>,
+    /// Why there is no conversation, as the person reads it.
+    pub absent: Option<String>,
     state: Mutex<State>,
 }
 
@@ -48,9 +50,16 @@ impl State {
 
 impl Room {
     /// A room for a conversation.
-    pub fn new(id: String, roots: Vec<PathBuf>, talk: Option<Talk>, agent: &str, model: &str) -> Arc<Room> {
+    pub fn new(
+        id: String,
+        roots: Vec<PathBuf>,
+        talk: Option<Talk>,
+        absent: Option<String>,
+        agent: &str,
+        model: &str,
+    ) -> Arc<Room> {
         let state = State { agent: agent.to_owned(), model: model.to_owned(), ..State::default() };
-        Arc::new(Room { id, roots, talk: tokio::sync::Mutex::new(talk), state: Mutex::new(state) })
+        Arc::new(Room { id, roots, talk: tokio::sync::Mutex::new(talk), absent, state: Mutex::new(state) })
     }
 
     /// What is known of it.

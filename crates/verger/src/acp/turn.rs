@@ -31,7 +31,7 @@ async fn led(hall: &Hall, turn: &Turn, parts: Vec<Part>, line: &Line) -> Result<
     let room = &turn.room;
     let mut held = room.talk.lock().await;
     let Some(talk) = held.as_mut() else {
-        line.say(hall.no_model());
+        line.say(room.absent.clone().unwrap_or_default());
         return Ok(StopReason::EndTurn);
     };
     settle(talk, room).await.map_err(|trouble| fault::trouble(&trouble))?;
@@ -56,10 +56,7 @@ async fn led(hall: &Hall, turn: &Turn, parts: Vec<Part>, line: &Line) -> Result<
     match said {
         Ok(over) => stop_reason(over),
         Err(Trouble::Model(error @ llm::Error::NoModel { .. })) => {
-            line.say(match hall.study.model() {
-                Ok(_) => format!("{error}\n{}", error.hint()),
-                Err(_) => hall.no_model(),
-            });
+            line.say(format!("{error}\n{}", error.hint()));
             Ok(StopReason::EndTurn)
         }
         Err(trouble) => Err(fault::trouble(&trouble)),
@@ -119,10 +116,10 @@ fn title(parts: &[Part]) -> Option<String> {
 async fn name(hall: &Hall, talk: &Talk, title: Option<String>, line: &Line) {
     let (sessions, id) = (hall.study.mind.sessions.clone(), talk.conversation().id.clone());
     let Some(title) = title.filter(|_| talk.conversation().turns == 1) else { return };
-    let named = tokio::task::spawn_blocking(move || {
-        let untitled = sessions.header(&id).is_ok_and(|header| header.title.is_none());
-        // A title is a convenience; the turn counts.
-        (untitled && sessions.rename(&id, Some(&title)).is_ok()).then_some(title)
+    // A title is a convenience; the turn counts.
+    let named = tokio::task::spawn_blocking(move || match sessions.header(&id).ok()?.title {
+        Some(given) => Some(given),
+        None => sessions.rename(&id, Some(&title)).ok().map(|()| title),
     });
     if let Ok(Some(title)) = named.await {
         let update = SessionInfoUpdate::new().title(title);

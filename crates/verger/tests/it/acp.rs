@@ -546,3 +546,16 @@ fn a_vault_that_the_editor_knows_by_a_link_is_the_same_vault() {
     editor.request("session/load", json!({"sessionId": session, "cwd": rig.root(), "mcpServers": []}));
     assert_eq!(editor.text("user_message_chunk"), " [mentioned by the user: `Inbox.md`] ");
 }
+
+#[test]
+fn a_model_that_is_named_and_not_there_is_said_where_the_person_reads() {
+    let rig = Rig::tour();
+    let mut editor = Editor::silent(&rig, &["--model", "nobody@nothing"]);
+    let hello = editor.initialize(json!({}));
+    assert!(hello["result"].is_object(), "{hello}");
+    let session = editor.begin(&rig);
+    assert_eq!(editor.say(&session, "hello"), "end_turn");
+    assert!(editor.text("agent_message_chunk").contains("nobody@nothing"), "{:?}", editor.updates);
+    let load = json!({"sessionId": session, "cwd": rig.root(), "mcpServers": []});
+    assert!(editor.request("session/load", load).get("error").is_some(), "nothing was begun, nothing is kept");
+}
