@@ -11,7 +11,7 @@ use vault::policy::{Limits, Scope};
 use vault::store::record::Step;
 use vault::{Change, VaultPath};
 
-use crate::chat::screen::about;
+use crate::paper::one_line;
 
 /// The most text of an answer that an editor is shown; the model sees more.
 const MOST_TEXT: usize = 8_000;
@@ -46,6 +46,13 @@ pub fn title(name: &str, input: &Value) -> String {
         about if about.is_empty() => name.to_owned(),
         about => format!("{name} {about}"),
     }
+}
+
+/// What a call is about: its path, or what it looks for.
+fn about(input: &Value) -> String {
+    let keys = ["path", "source", "query", "pattern", "note_path", "name", "question", "message"];
+    let found = keys.iter().find_map(|key| input.get(key).and_then(Value::as_str)).unwrap_or_default();
+    one_line(found).chars().take(80).collect()
 }
 
 /// The files that a call names, as an editor knows them.

@@ -55,7 +55,7 @@ async fn led(hall: &Hall, turn: &Turn, parts: Vec<Part>, line: &Line) -> Result<
     name(hall, talk, title, line).await;
     match said {
         Ok(over) => stop_reason(over),
-        Err(Trouble::Model(error @ llm::Error::NoModel { .. })) => {
+        Err(Trouble::Model(error)) => {
             line.say(format!("{error}\n{}", error.hint()));
             Ok(StopReason::EndTurn)
         }

@@ -548,14 +548,27 @@ fn a_vault_that_the_editor_knows_by_a_link_is_the_same_vault() {
 }
 
 #[test]
-fn a_model_that_is_named_and_not_there_is_said_where_the_person_reads() {
+fn a_conversation_whose_model_is_gone_says_so_and_goes_on_with_another() {
     let rig = Rig::tour();
-    let mut editor = Editor::silent(&rig, &["--model", "nobody@nothing"]);
-    let hello = editor.initialize(json!({}));
-    assert!(hello["result"].is_object(), "{hello}");
+    let mut editor = Editor::new(&rig, "{\"text\":\"hi\"}\n");
     let session = editor.begin(&rig);
-    assert_eq!(editor.say(&session, "hello"), "end_turn");
-    assert!(editor.text("agent_message_chunk").contains("nobody@nothing"), "{:?}", editor.updates);
+    editor.say(&session, "hello");
+    assert_eq!(editor.end(), 0);
+    std::fs::write(rig.path("other.jsonl"), "{\"text\":\"one\"}\n{\"text\":\"two\"}\n").unwrap();
+    let other = format!("script@{}", rig.path("other.jsonl").display());
+    let mut editor = Editor::silent(&rig, &["--model", &other]);
+    editor.initialize(json!({}));
     let load = json!({"sessionId": session, "cwd": rig.root(), "mcpServers": []});
-    assert!(editor.request("session/load", load).get("error").is_some(), "nothing was begun, nothing is kept");
+    assert!(editor.request("session/load", load)["result"].is_object());
+    editor.updates.clear();
+    assert_eq!(editor.say(&session, "still there?"), "end_turn");
+    assert!(editor.text("agent_message_chunk").contains("script.jsonl"), "{:?}", editor.updates);
+    let chosen = editor.request(
+        "session/set_config_option",
+        json!({"sessionId": session, "configId": "model", "value": other}),
+    );
+    assert_eq!(chosen["result"]["configOptions"][1]["currentValue"], json!(other), "{chosen}");
+    editor.updates.clear();
+    assert_eq!(editor.say(&session, "and now?"), "end_turn");
+    assert_eq!(editor.text("agent_message_chunk"), "two");
 }
