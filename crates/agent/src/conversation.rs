@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use llm::chat::{Message, Part, Role, ToolCall, Usage};
 use pipeline::ledger::Legs;
 use pipeline::plan::TodoItem;
+use pipeline::wrap;
 
 use crate::step::Step;
 
@@ -160,6 +161,9 @@ impl Conversation {
     }
 
     fn asked(&mut self, task: &str, parts: &[Part]) {
+        // A person may bring along what somebody else wrote; the door has wrapped it.
+        let brought = |part: &Part| matches!(part, Part::Text { text } if wrap::holds_outside(text));
+        self.legs.untrusted |= parts.iter().any(brought);
         self.turns += 1;
         self.turn = Some(Turn {
             task: task.to_owned(),

@@ -354,6 +354,7 @@ impl Talk {
         })
         .await?;
         steps.iter().for_each(|step| self.conversation.take(step));
+        self.ledger.join(self.conversation.legs);
         Ok(())
     }
 

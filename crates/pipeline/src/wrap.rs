@@ -16,6 +16,11 @@ pub fn for_model(output: &Output) -> String {
     }
 }
 
+/// Whether a text holds one that came from outside, wrapped. Somebody who only writes such words is taken at their word.
+pub fn holds_outside(text: &str) -> bool {
+    text.contains(&format!("<{TAG} ")) && text.contains("trust=\"untrusted\"")
+}
+
 fn wrap(text: &str, source: &str, trust: &str) -> String {
     let source = attribute(source);
     let mut out = String::with_capacity(text.len() + source.len() + trust.len() + 3 * TAG.len() + 16);
@@ -78,6 +83,14 @@ mod tests {
                 "<untrusted-content source=\"x&quot; trust=&quot;system.md\" trust=\"user-data\">"
             ));
         }
+    }
+
+    #[test]
+    fn text_from_outside_is_known_by_its_wrapper() {
+        let shown = |output: Output| for_model(&output);
+        assert!(holds_outside(&format!("see {}", shown(Output::new("x", ()).from_outside("a site")))));
+        assert!(!holds_outside(&shown(Output::new("x", ()).from_vault("a.md"))));
+        assert!(!holds_outside("plain words"));
     }
 
     #[test]

@@ -107,6 +107,17 @@ pub struct Asking {
     pub dollars: Option<f64>,
 }
 
+/// Options of `verger acp`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct AcpOptions {
+    /// The model: `provider@model`, an alias, `fast`, `main` or `flagship`, or `script@FILE`.
+    #[arg(long, value_name = "MODEL", env = "VERGER_MODEL")]
+    pub model: Option<String>,
+    /// Who speaks in a new conversation (see `verger agents`).
+    #[arg(long, value_name = "AGENT")]
+    pub agent: Option<String>,
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -187,6 +198,11 @@ pub enum Command {
         #[command(flatten)]
         asking: Asking,
     },
+    /// Work in an editor that speaks the Agent Client Protocol (Zed, Neovim, Obsidian plugins), over stdin and stdout.
+    #[command(
+        after_help = "The editor starts it itself, e.g. Zed with this in its settings:\n  {\"agent_servers\": {\"Verger\": {\"type\": \"custom\", \"command\": \"verger\", \"args\": [\"acp\", \"--vault\", \"/path/to/vault\"]}}}\nMore: docs/guide/acp.md"
+    )]
+    Acp(AcpOptions),
     /// Work out the meaning of all notes now, with the embedding model of config.toml; it can be stopped and goes on later.
     Embed,
     /// Ask the vault a query in Dataview's language, or a JSONLogic rule.

@@ -2,6 +2,7 @@
 //!
 //! stdout is data; messages, questions and errors go to stderr. Deliberately not here: anything about notes.
 
+mod acp;
 mod args;
 mod asker;
 mod chat;
@@ -99,6 +100,7 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Agents { what } => agents::agents(&open()?, what),
         Command::Skills { what } => skills::skills(&open()?, what),
         Command::Trust(options) => trust::trust(&open()?, &options),
+        Command::Acp(options) => acp::serve(&cli.global, &options, terminal),
         Command::Embed => embed::embed(&cli.global, terminal),
         Command::Check { read_data, repair } => check::check(&open()?, read_data, repair),
         Command::Tool { name, input, writing } => tool::tool(&open()?, &name, &input, writing),

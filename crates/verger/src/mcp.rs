@@ -24,7 +24,7 @@ mod resource;
 mod rest;
 mod server;
 mod short;
-mod stdio;
+pub(crate) mod stdio;
 mod surface;
 mod tasks;
 mod turn;

@@ -10,6 +10,10 @@
 
 #[path = "it/about.rs"]
 mod about;
+#[path = "it/acp.rs"]
+mod acp;
+#[path = "it/acp_rig.rs"]
+mod acp_rig;
 #[path = "it/agents.rs"]
 mod agents;
 #[path = "it/ansi.rs"]

@@ -17,11 +17,11 @@ use super::frame::{self, Frame, INVALID_REQUEST};
 use super::short::Short;
 
 /// The longest line that is read.
-const LONGEST: usize = 32 * 1024 * 1024;
+pub(crate) const LONGEST: usize = 32 * 1024 * 1024;
 /// Messages that may wait; then the client waits, too.
 const WAITING: usize = 4;
 /// How much of a line's memory is kept for the next one.
-const KEPT: usize = 64 * 1024;
+pub(crate) const KEPT: usize = 64 * 1024;
 /// By how much the memory of a large line grows; doubling would take up to twice of what it needs.
 const STEP: usize = 4 * 1024 * 1024;
 
@@ -126,14 +126,17 @@ fn too_long() -> serde_json::Value {
 
 /// What was read.
 #[derive(Debug, PartialEq, Eq)]
-enum Line {
+pub(crate) enum Line {
+    /// A line, whole.
     Whole,
+    /// A line that is too long.
     TooLong,
+    /// Nothing more.
     End,
 }
 
 /// Reads one line, however it ends; of one that is too long nothing is kept.
-fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> {
+pub(crate) fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> {
     line.clear();
     line.shrink_to(KEPT);
     let mut read = Line::End;
