@@ -13,7 +13,7 @@ mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -230,6 +230,9 @@ impl Finder {
         self.text_missed.start();
         let folder = self.folder.join("index");
         let index = TextIndex::open_or_build_before(self.files(), &folder, &tell, witness)?;
+        if self.staying.load(Ordering::Relaxed) {
+            index.prepare();
+        }
         let index = self.text.get_or_init(|| index);
         let caught_up = match self.text_missed.end() {
             Changed::Nothing => Ok(()),

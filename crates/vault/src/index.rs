@@ -255,6 +255,13 @@ impl TextIndex {
         Ok(Some(paths))
     }
 
+    /// Makes what every search needs and the first would make otherwise: for programs that stay.
+    pub(crate) fn prepare(&self) {
+        self.state().slots.iter().for_each(|slot| {
+            slot.names();
+        });
+    }
+
     /// What the index holds.
     pub fn stats(&self) -> Stats {
         let state = self.state();
