@@ -157,7 +157,11 @@ fn line(news: &News, about: &str) -> Option<String> {
     match news {
         News::CallEnded { name, outcome, text, failed, changed, milliseconds, .. } => {
             let what = match (changed.as_slice(), *failed) {
-                (_, true) => paper::one_line(text).chars().take(160).collect(),
+                // The reason's code is for programs.
+                (_, true) => {
+                    let words = text.split_once(": ").map_or(text.as_str(), |(_, words)| words);
+                    paper::one_line(words).chars().take(160).collect()
+                }
                 ([], _) => about.to_owned(),
                 ([only], _) => only.clone(),
                 (several, _) => format!("{} notes", several.len()),
