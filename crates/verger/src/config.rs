@@ -394,7 +394,9 @@ pub fn template(vault: &Path) -> String {
     let mut text = String::from("# Verger's settings. `verger docs config` explains every key.\n");
     let _ = writeln!(text, "{}", vault_line(vault));
     let mut table = "";
-    for key in KEYS.iter().filter(|key| key.name != "vault") {
+    // A key of no table must stand before the first table.
+    let (alone, tabled): (Vec<&Key>, Vec<&Key>) = KEYS.iter().partition(|key| !key.name.contains('.'));
+    for key in alone.into_iter().chain(tabled).filter(|key| key.name != "vault") {
         let (head, name) = key.name.split_once('.').unwrap_or(("", key.name));
         if head != table {
             table = head;

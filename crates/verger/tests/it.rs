@@ -24,6 +24,8 @@ mod asking;
 mod bases;
 #[path = "it/chat.rs"]
 mod chat;
+#[path = "it/chat_faults.rs"]
+mod chat_faults;
 #[path = "it/check.rs"]
 mod check;
 #[path = "it/embedding.rs"]
