@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 use vault::VaultPath;
 use vault::edit::section::{self, Content, Instruction, Operation};
-use vault::note::outline::{Outline, Target, TargetKind};
+use vault::note::outline::{Target, TargetKind, with_newlines_of};
 
 use super::rewrite::Original;
 use super::write_file::refuse_formats;
@@ -85,11 +85,10 @@ impl Tool for AppendToFile {
 
 /// The text with the content behind it, in the line ends that it has.
 pub(crate) fn appended(text: &str, separator: &str, content: &str) -> String {
-    let outline = Outline::read(text);
-    let own = outline.with_newlines(separator);
+    let own = with_newlines_of(text, separator);
     let between =
         if text.is_empty() || text.ends_with(separator) || text.ends_with(&*own) { "" } else { &*own };
-    format!("{text}{between}{}", outline.with_newlines(content))
+    format!("{text}{between}{}", with_newlines_of(text, content))
 }
 
 #[cfg(test)]

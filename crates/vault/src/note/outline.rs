@@ -98,6 +98,20 @@ pub fn version(text: &str) -> String {
     Hash::of(text.as_bytes()).short()
 }
 
+fn newline_of(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+/// The content with the line ends that the text has, for whoever needs to know no more of it. A text without any line keeps what
+/// is given.
+pub fn with_newlines_of(text: &str, content: &str) -> String {
+    if !text.contains('\n') {
+        return content.to_owned();
+    }
+    let plain = content.replace("\r\n", "\n");
+    if newline_of(text) == "\n" { plain } else { plain.replace('\n', "\r\n") }
+}
+
 /// What the text offers as targets.
 pub fn document_map(text: &str) -> DocumentMap {
     let outline = Outline::read(text);
@@ -142,16 +156,12 @@ impl<'a> Outline<'a> {
 
     /// The line end of this note: CRLF if there is one.
     pub fn newline(&self) -> &'static str {
-        if self.text.contains("\r\n") { "\r\n" } else { "\n" }
+        newline_of(self.text)
     }
 
     /// The text with this note's line ends. A note without any line keeps what is given.
     pub fn with_newlines(&self, content: &str) -> String {
-        if !self.text.contains('\n') {
-            return content.to_owned();
-        }
-        let plain = content.replace("\r\n", "\n");
-        if self.newline() == "\n" { plain } else { plain.replace('\n', "\r\n") }
+        with_newlines_of(self.text, content)
     }
 
     /// The ids as the map shows them.
