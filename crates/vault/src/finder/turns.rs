@@ -62,7 +62,7 @@ impl Drop for Asking<'_> {
     }
 }
 
-/// Files that are read when it is one's turn.
+/// Files that are walked and read when it is one's turn.
 pub(crate) struct Patient<'a> {
     /// The files.
     pub(crate) files: &'a dyn Files,
@@ -72,7 +72,10 @@ pub(crate) struct Patient<'a> {
 
 impl Files for Patient<'_> {
     fn walk(&self, each: &mut dyn FnMut(Entry)) -> Result<()> {
-        self.files.walk(each)
+        self.files.walk(&mut |entry| {
+            self.turns.wait();
+            each(entry);
+        })
     }
 
     fn walk_in(&self, folder: &VaultFolder, each: &mut dyn FnMut(Entry)) -> Result<()> {
@@ -127,6 +130,10 @@ mod tests {
         let read = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
             let asking = turns.ask();
+            scope.spawn(|| {
+                let patient = Patient { files: &files, turns: &turns };
+                patient.walk(&mut |_| read.store(true, Ordering::SeqCst)).unwrap();
+            });
             scope.spawn(|| {
                 let patient = Patient { files: &files, turns: &turns };
                 patient.read(&VaultPath::parse("a.md").unwrap()).unwrap();
