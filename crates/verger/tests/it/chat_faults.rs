@@ -148,8 +148,9 @@ fn a_turn_survives_a_provider_that_is_busy_breaks_off_and_stammers() {
         );
         assert_eq!((code, asked), (0, 5), "{dialect}: {events:?}");
         let of = |name: &str| events.iter().filter(|event| event["event"] == name).count();
-        // The two calls of the recorded answer were made once each, refused by name, and told to the model.
-        assert_eq!(of("call_ended"), 2, "{dialect}: {events:?}");
+        // The calls of the recorded answer were made once each, refused by name, and told to the model.
+        let recorded = if dialect == "gemini" { 3 } else { 2 };
+        assert_eq!(of("call_ended"), recorded, "{dialect}: {events:?}");
         assert!(of("text") > 0 && of("over") == 1, "{dialect}: {events:?}");
         assert_eq!(events.last().unwrap()["how"]["over"], "done", "{dialect}");
     }
