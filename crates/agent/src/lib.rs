@@ -20,6 +20,8 @@ pub mod step;
 mod trouble;
 mod turn;
 
+pub use ask::Settings;
+pub use calls::Refusals;
 pub use conversation::{Conversation, Spent};
 pub use door::{Answers, Door, News};
 pub use halt::Halt;

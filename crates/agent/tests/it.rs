@@ -7,6 +7,8 @@ mod limits;
 mod resume;
 #[path = "it/rig.rs"]
 mod rig;
+#[path = "it/seeding.rs"]
+mod seeding;
 #[path = "it/steering.rs"]
 mod steering;
 #[path = "it/turns.rs"]
