@@ -14,6 +14,7 @@ mod failure;
 mod foreign;
 mod install;
 mod mcp;
+mod note;
 mod paper;
 mod place;
 mod study;
@@ -91,6 +92,7 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Audit { what, last } => audit::audit(&open()?, what, last),
         Command::Grants { what } => audit::grants(&open()?, what),
         Command::Ask { words, asking } => chat::ask::ask(&cli.global, &words, &asking),
+        Command::Note { what } => note::note(&cli.global, terminal, what),
         Command::Embed => embed::embed(&cli.global, terminal),
         Command::Check { read_data, repair } => check::check(&open()?, read_data, repair),
         Command::Tool { name, input, writing } => tool::tool(&open()?, &name, &input, writing),

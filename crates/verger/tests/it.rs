@@ -44,6 +44,8 @@ mod mcp_http_tokens;
 mod mcp_news;
 #[path = "it/mcp_reasons.rs"]
 mod mcp_reasons;
+#[path = "it/note.rs"]
+mod note;
 #[path = "it/paths.rs"]
 mod paths;
 #[path = "it/query.rs"]

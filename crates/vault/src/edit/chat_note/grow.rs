@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Role, SEPARATOR, compose, separators};
+use super::{ChatNote, Part, Role, SEPARATOR, compose, separators};
 use crate::note::blocks::Blocks;
 
 /// An answer that grows.
@@ -35,20 +35,27 @@ pub struct Grown {
     pub growing: Growing,
 }
 
-/// Adds the opening of an answer at the end of a note.
+/// Adds the opening of an answer at the end of a note, in the place of one that a process left there when it died.
 pub fn begin(text: &str, model: &str, level: u8) -> Grown {
     let newline = compose::newline(text);
+    let text = without_empty_answer(text);
     let opening = compose::opening(Role::Assistant, level, Some(model), newline);
     let before = format!("{text}{}", compose::gap(text));
     let start = before.len();
-    let growing = Growing {
-        from_end: opening.len(),
-        opening,
-        written: String::new(),
-        earlier: Vec::new(),
-        start,
-    };
+    let growing =
+        Growing { from_end: opening.len(), opening, written: String::new(), earlier: Vec::new(), start };
     Grown { text: format!("{before}{}", growing.opening), growing }
+}
+
+/// The text without an answer at its end of which nothing but the opening is there.
+fn without_empty_answer(text: &str) -> &str {
+    let Ok(note) = ChatNote::read(text) else { return text };
+    let empty = |part: &&Part<'_>| {
+        let heading = part.heading.unwrap_or_default();
+        part.role == Role::Assistant && part.raw.trim() == heading && note.parts.len() > 1
+    };
+    let Some(last) = note.parts.last().filter(empty) else { return text };
+    &text[..text.len() - last.raw.len() - SEPARATOR.len()]
 }
 
 /// Puts `answer` in the place of what was written so far. `None`: what was written is not there any more as it was.

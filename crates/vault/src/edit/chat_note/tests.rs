@@ -170,6 +170,15 @@ fn what_somebody_types_before_and_behind_an_answer_stays() {
 }
 
 #[test]
+fn an_opening_that_a_dead_process_left_is_not_left_twice() {
+    let once = grow::begin("q\n", "m", 3);
+    assert_eq!(grow::begin(&once.text, "m", 3), once);
+    assert_eq!(grow::begin(once.text.trim_end(), "m", 3), once);
+    let said = grow::grow(&once.text, &once.growing, "half").unwrap();
+    assert_eq!(grow::begin(&said.text, "m", 3).text.matches(SEPARATOR).count(), 2);
+}
+
+#[test]
 fn the_same_answer_twice_is_told_apart_by_where_it_stands() {
     let (text, growing) = begun();
     let twin = format!("{}First line\n\n{text}", growing.opening);
@@ -212,7 +221,10 @@ fn an_answer_that_somebody_edits_is_left_alone_and_the_rest_comes_behind_it() {
     assert_eq!(note.parts.len(), 3);
     let gone = grow::rest("all gone", &growing, "Second", "First line\nSecond", None);
     let note = ChatNote::read(&gone).unwrap();
-    assert_eq!((note.parts[0].text.as_str(), note.parts[1].text.as_str()), ("all gone", "First line\nSecond"));
+    assert_eq!(
+        (note.parts[0].text.as_str(), note.parts[1].text.as_str()),
+        ("all gone", "First line\nSecond")
+    );
     let between = format!("{edited}\n<hr class=\"__chatgpt_plugin\">\n\n### role::user\n\nnext");
     let ended = grow::rest(&between, &growing, "Second\n", "", Some(3));
     let note = ChatNote::read(&ended).unwrap();
