@@ -66,6 +66,10 @@ impl Tool for WriteChat {
         let text = view.text(&input.path)?;
         let user = matches!(input.step, Step::EndWithUser | Step::RestWithUser).then_some(input.level);
         if input.step == Step::Begin {
+            // There was a question a moment ago: another program is just writing the note.
+            if text.trim().is_empty() {
+                return Err(vault::Error::Stale { path: input.path }.into());
+            }
             let grown = grow::begin(&text, &input.model, input.level);
             return Ok(edit(&input.path, text, grown));
         }

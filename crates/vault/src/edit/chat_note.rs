@@ -74,8 +74,14 @@ impl<'t> ChatNote<'t> {
         let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let body = front::split(text).map_or(mark, |front| front.block.end);
         let blocks = Blocks::scan(text, body);
-        let parts = spans(text, body, &blocks).into_iter().map(|span| Part::read(text, span, &blocks));
-        Ok(ChatNote { head: &text[..body], parts: parts.collect::<Result<_>>()? })
+        let mut line = 1 + newlines(&text[..body]);
+        let mut parts = Vec::new();
+        for span in spans(text, body, &blocks) {
+            let raw = &text[span.clone()];
+            parts.push(Part::read(text, span, &blocks, line)?);
+            line += newlines(raw);
+        }
+        Ok(ChatNote { head: &text[..body], parts })
     }
 
     /// The note again, byte for byte.
@@ -92,12 +98,13 @@ impl<'t> ChatNote<'t> {
 }
 
 impl<'t> Part<'t> {
-    fn read(text: &'t str, span: Range<usize>, blocks: &Blocks) -> Result<Part<'t>> {
+    /// `line` is the one in which the span begins: counting from the top for each message would be quadratic.
+    fn read(text: &'t str, span: Range<usize>, blocks: &Blocks, line: usize) -> Result<Part<'t>> {
         let raw = &text[span.clone()];
         let blank = raw.len() - raw.trim_start().len();
         let start = span.start + blank;
         let first = text[start..span.end].lines().next().unwrap_or_default();
-        let line = line_of(text, start);
+        let line = line + newlines(&text[span.start..start]);
         let (role, heading) = match role_of(first) {
             None => (Role::User, None),
             Some(Ok(role)) => (role, Some(first)),
@@ -171,8 +178,13 @@ fn next_comment(text: &str, span: Range<usize>, blocks: &Blocks) -> Option<usize
     text[span].match_indices(COMMENT).map(|(at, _)| start + at).find(|at| !blocks.in_code(*at))
 }
 
+/// Only for errors.
 fn line_of(text: &str, at: usize) -> usize {
-    text[..at].matches('\n').count() + 1
+    newlines(&text[..at]) + 1
+}
+
+fn newlines(text: &str) -> usize {
+    memchr::memchr_iter(b'\n', text.as_bytes()).count()
 }
 
 fn error(reason: &'static str, message: String, hint: &str) -> Error {

@@ -43,7 +43,15 @@ pub fn run(global: &Global, wish: &Wish) -> Result<(), Failure> {
     let task = format!("note-{}", RealWorld.id()?);
     let runtime = runtime()?;
     let reading = task_of(&study, &task);
-    let ready = runtime.block_on(chat::read(&study, &path, &reading, wish.agent.as_deref()))?;
+    let ready = runtime.block_on(async {
+        let ready = chat::read(&study, &path, &reading, wish.agent.as_deref()).await?;
+        if ready.question.is_some() {
+            return Ok(ready);
+        }
+        // An editor may be saving the note right now; one that says nothing a moment later says nothing.
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        chat::read(&study, &path, &reading, wish.agent.as_deref()).await
+    })?;
     ready.notices.iter().for_each(|notice| terminal.note(&format!("note: {notice}")));
     if let Some(mind) = Arc::get_mut(&mut study.mind) {
         let inner = Arc::clone(&mind.cast);

@@ -32,6 +32,12 @@ const TRIES: u32 = 60;
 const TRY_PAUSE: Duration = Duration::from_millis(150);
 /// How often a note that cannot be written is tried: an editor may be replacing it right now.
 const FEW_TRIES: u32 = 10;
+/// How often the answer may be missing in a note that changes all the time, before it is taken for edited.
+const FEW_MISSES: u32 = 5;
+/// How long after the last write it is looked whether a program has saved an old copy over it.
+const SAVED_SOON: Duration = Duration::from_millis(300);
+/// How often that is mended.
+const MENDED: u32 = 5;
 
 /// What happens to an answer.
 #[derive(Debug)]
@@ -67,10 +73,10 @@ pub struct Writer {
     answer: Answer,
     newline: &'static str,
     growing: Value,
-    /// Somebody has edited what was written; this much of it was.
+    /// Whether somebody has edited what was written.
     edited: bool,
-    /// The note as it was when the answer was not found in it.
-    missed: Option<String>,
+    /// The note as it was when the answer was not found in it, and how often it was not found in a row.
+    missed: (Option<String>, u32),
     long: bool,
 }
 
@@ -94,7 +100,7 @@ impl Writer {
             newline: "\n",
             growing: Value::Null,
             edited: false,
-            missed: None,
+            missed: (None, 0),
             long: false,
         };
         let mut tries = 0;
@@ -172,7 +178,7 @@ impl Writer {
             Ending::ForUser => ("end_with_user", "rest_with_user"),
             Ending::Stopped => ("end", "rest"),
         };
-        let mut failed = 0;
+        let (mut failed, mut mended) = (0, 0);
         for _ in 0..TRIES {
             let written = match self.edited {
                 false => self.write(end, json!({ "content": whole })).await,
@@ -182,7 +188,10 @@ impl Writer {
                 }
             };
             match written {
-                Ok(()) => return Ok(self.edited),
+                Ok(()) if self.edited || mended == MENDED || self.stays(&whole).await => {
+                    return Ok(self.edited);
+                }
+                Ok(()) => mended += 1,
                 Err(refusal) if refusal.reason == "answer_edited" => self.edited = self.is_settled(&refusal),
                 Err(refusal) if refusal.reason == "stale" => {}
                 Err(refusal) if failed >= FEW_TRIES => return Err(refusal),
@@ -200,9 +209,23 @@ impl Writer {
     /// Whether the note stands still without the answer: a program that is just writing it shows half of it.
     fn is_settled(&mut self, refusal: &Refusal) -> bool {
         let version = refusal.data.get("version").and_then(Value::as_str).map(str::to_owned);
-        let settled = version.is_some() && version == self.missed;
-        self.missed = version;
+        let misses = self.missed.1 + 1;
+        let settled = (version.is_some() && version == self.missed.0) || misses >= FEW_MISSES;
+        self.missed = (version, misses);
         settled
+    }
+
+    /// Whether the answer is still there a moment later: an editor that had read the note before may save its old copy just now.
+    async fn stays(&self, whole: &str) -> bool {
+        tokio::time::sleep(SAVED_SOON).await;
+        let opening = self.growing["opening"].as_str().unwrap_or_default();
+        let answer = format!("{opening}{}", whole.trim_end());
+        let vault = self.mind.road.vault();
+        let text = vault.rules().and_then(|rules| {
+            vault.view(&vault::policy::Scope::new(self.mind.reach.clone(), rules)).text(&self.path)
+        });
+        // One that cannot be read now was written all the same.
+        text.map_or(true, |text| text.contains(answer.trim_end()))
     }
 
     fn written(&self) -> String {
@@ -222,7 +245,7 @@ impl Writer {
         match self.mind.road.run(&task, Call::new("write_chat", input), &asker).await {
             Outcome::Refused(refusal) | Outcome::Denied(refusal) => Err(refusal),
             outcome => {
-                self.missed = None;
+                self.missed = (None, 0);
                 if let Outcome::Done { changes, .. } = &outcome {
                     self.long = changes.iter().any(|change| change.sizes().1 > LONG);
                 }

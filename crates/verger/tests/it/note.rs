@@ -311,12 +311,13 @@ fn nobody_loses_what_they_type_while_an_answer_comes() {
     while typed < 50 && child.try_wait().unwrap().is_none() {
         // As an editor saves: read, change, write beside, rename over it.
         let now = std::fs::read_to_string(&path).unwrap();
-        let (old, new) = match typed % 2 {
-            0 => ("# Head\n", format!("# Head\ntyped {typed} above\n")),
-            _ => ("What?\n", format!("What?\ntyped {typed} below\n")),
+        let saved_text = match typed % 3 {
+            0 => now.replacen("# Head\n", &format!("# Head\ntyped {typed} above\n"), 1),
+            1 => now.replacen("What?\n", &format!("What?\ntyped {typed} below\n"), 1),
+            _ => format!("{now}typed {typed} behind\n"),
         };
         let saved = chat.rig.root().join(".saving");
-        std::fs::write(&saved, now.replacen(old, &new, 1)).unwrap();
+        std::fs::write(&saved, saved_text).unwrap();
         std::fs::rename(&saved, &path).unwrap();
         typed += 1;
         std::thread::sleep(Duration::from_millis(60));
@@ -331,7 +332,11 @@ fn nobody_loses_what_they_type_while_an_answer_comes() {
     for number in 0..60 {
         assert_eq!(note.matches(&format!("Line {number} of the answer.")).count(), 1, "{number}: {note}");
     }
-    assert!(note.ends_with("### role::user\n\n"), "{note}");
+    let (_, next) = note.split_once("### role::user\n").unwrap();
+    assert!(
+        next.contains("typed 2 behind") && !next.contains("Line"),
+        "what is typed behind is the next message: {note}"
+    );
 }
 
 #[test]
@@ -358,7 +363,7 @@ fn a_killed_run_leaves_a_note_that_runs_again() {
     let text: String = (0..60).map(|number| format!("Line {number} of the answer.\n")).collect();
     let slow = json!({"text": text, "pause_ms": 100, "chunk": 30});
     for wanted in ["role::assistant", "Line 4 of"] {
-        let chat = Chat::new(&[("Chat.md", "What?\n")], &[slow.clone()]);
+        let chat = Chat::new(&[("Chat.md", "What?\n")], std::slice::from_ref(&slow));
         let mut child = chat.start(&[]);
         chat.wait_for(wanted);
         child.kill().unwrap();
@@ -446,7 +451,7 @@ fn a_chat_is_made_from_a_template_named_in_local_time_and_cleared() {
 fn a_chat_is_named_by_what_it_is_about_and_links_follow() {
     let title = json!({"purpose": "title", "text": "Quinces: how to grow"});
     let talk = format!("q\n\n{HR}\n\n### role::assistant\n\na\n");
-    let chat = Chat::new(&[("Chat.md", &talk), ("Index.md", "[[Chat]]")], &[title.clone()]);
+    let chat = Chat::new(&[("Chat.md", &talk), ("Index.md", "[[Chat]]")], &[title]);
     assert_eq!(
         chat.rig.run(&["note", "title", "Chat", "--model", &chat.model()]).code,
         3,

@@ -84,6 +84,9 @@ pub fn rest(text: &str, growing: &Growing, rest: &str, whole: &str, user: Option
     let blocks = Blocks::scan(text, 0);
     let end = separators(text, at + opening.len(), &blocks).next().unwrap_or(text.len());
     let (before, after) = text.split_at(end);
+    if rest.trim().is_empty() && !after.is_empty() {
+        return text.to_owned();
+    }
     let mut out = before.trim_end().to_owned();
     if !rest.trim().is_empty() {
         out += &compose::gap(&out);
@@ -142,7 +145,10 @@ fn set_back(text: &str, growing: &Growing) -> Option<Range<usize>> {
         let (before, since) = growing.written.split_at_checked(length)?;
         let whole = format!("{}{before}", growing.opening);
         let behind = message.strip_prefix(whole.trim_end())?;
-        let is_typed = !before.trim().is_empty() && !have_a_line_in_common(behind, since);
+        // Of an answer of one line that is gone nobody can tell whether it was edited or not saved.
+        let is_certain =
+            !before.trim().is_empty() || since.lines().filter(|line| !line.trim().is_empty()).count() > 1;
+        let is_typed = is_certain && !have_a_line_in_common(behind, since);
         let blank = shared(behind, &whole[whole.trim_end().len()..]);
         (behind.trim().is_empty() || is_typed).then(|| at..at + whole.trim_end().len() + blank)
     })

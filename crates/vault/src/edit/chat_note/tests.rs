@@ -205,7 +205,10 @@ fn an_old_copy_that_is_saved_over_the_answer_does_not_stop_it() {
     let typed = format!("{}and I typed on", one.text);
     let grown = grow::grow(&typed, &two.growing, "one\ntwo\nthree\n").unwrap();
     assert!(grown.text.ends_with("one\ntwo\nthree\nand I typed on"), "{}", grown.text);
-    assert!(grow::grow(&one.text.replace("one", "One"), &two.growing, "x").is_none());
+    let typed = format!("{}and I typed on", start.text);
+    let grown = grow::grow(&typed, &two.growing, "one\ntwo\nthree\n").unwrap();
+    assert!(grown.text.ends_with("one\ntwo\nthree\nand I typed on"), "{}", grown.text);
+    assert!(grow::grow(&two.text.replace("one", "One"), &two.growing, "x").is_none());
     let edited = two.text.replace("one\n", "one\nmy own\n");
     assert!(grow::grow(&edited, &two.growing, "x").is_none());
 }
