@@ -186,19 +186,19 @@ pub const KEYS: [Key; 35] = [
     },
     Key {
         name: "note.chat_folder",
-        kind: "text",
+        kind: "folder of the vault",
         default: "`ChatGPT_MD/chats`",
         meaning: "Where `verger note new` makes chats. See `docs/guide/notes-chat.md`.",
     },
     Key {
         name: "note.template_folder",
-        kind: "text",
+        kind: "folder of the vault",
         default: "`ChatGPT_MD/templates`",
         meaning: "Where the templates of chats lie.",
     },
     Key {
         name: "note.agent_folder",
-        kind: "text",
+        kind: "folder of the vault",
         default: "`ChatGPT_MD/agents`",
         meaning: "Where the agents of chats lie, a note each: its text is what the model is told first.",
     },
@@ -492,7 +492,9 @@ pub fn template(vault: &Path) -> String {
     let mut text = String::from("# Verger's settings. `verger docs config` explains every key.\n");
     let _ = writeln!(text, "{}", vault_line(vault));
     let mut table = "";
-    for key in KEYS.iter().filter(|key| key.name != "vault") {
+    // What stands in no table must come before the first of them.
+    let (in_tables, alone): (Vec<&Key>, Vec<&Key>) = KEYS.iter().partition(|key| key.name.contains('.'));
+    for key in alone.into_iter().filter(|key| key.name != "vault").chain(in_tables) {
         let (head, name) = key.name.split_once('.').unwrap_or(("", key.name));
         if head != table {
             table = head;
@@ -502,6 +504,7 @@ pub fn template(vault: &Path) -> String {
             (_, "everything") => "[\"Notes\", \"Journal\"]",
             ("kind of model", _) => "\"built-in\"",
             ("path", _) => "\"~/models/all-MiniLM-L6-v2\"",
+            ("folder of the vault", _) => "\"Chats\"",
             ("text", _) => "\"\u{2026}\"",
             (_, "the model's") => "512",
             ("whole number" | "number", "no limit") => "100000",
@@ -644,6 +647,8 @@ mod tests {
         check("[checkpoints]\nkeep_days = -1", "whole number", "");
         check("[mcp.servers.x]\nurl = \"http://x\"\nurll = 1", "no field `urll`", "docs config");
         check("[mcp.servers.x]\n", "either `command`", "docs config");
+        check("[note]\nchat_folder = \"../x\"", "no folder of the vault", "");
+        check("[note]\nheading_level = 7", "from 0 to 6", "");
         check("vault = ", "not valid TOML", "mend");
     }
 
@@ -658,7 +663,11 @@ mod tests {
                 "table of servers" => "{ x = { command = \"y\" } }",
                 "table of names" => "{ x = \"y@z\" }",
                 "table of providers" => "{ x = { dialect = \"openai\" } }",
+                "table of settings" => "{ x = 1 }",
+                "table of tables" => "{ x = { y = 1 } }",
+                "folder of the vault" => "\"Chats\"",
                 "whole number" if key.name == "chat.condense_at" => "70",
+                "whole number" if key.name == "note.heading_level" => "2",
                 _ => "7",
             };
             let config = Config::parse(&format!("{} = {value}", key.name)).unwrap();
@@ -669,7 +678,8 @@ mod tests {
         let all: String = template(Path::new("/v"))
             .lines()
             .map(|line| {
-                let line = line.strip_prefix("# ").filter(|line| line.contains(" = ")).unwrap_or(line);
+                let is_key = |line: &&str| line.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
+                let line = line.strip_prefix("# ").filter(is_key).unwrap_or(line);
                 format!("{line}\n")
             })
             .collect();
