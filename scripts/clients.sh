@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs real clients against a debug build, over stdio and over HTTP with a token: the official TypeScript and Python
-# SDKs and the MCP Inspector.
+# SDKs and the MCP Inspector; and the official TypeScript SDKs of the Agent Client Protocol.
 #   scripts/clients.sh [BINARY]
 # What is not installed and cannot be is skipped, and a line says so.
 set -euo pipefail
@@ -24,6 +24,13 @@ if npm_prepare; then
   inspector="$MODULES/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
   bash scripts/clients/inspector.sh "$NODE" "$inspector" stdio "$VERGER" "$FOLDER/vault"
   bash scripts/clients/inspector.sh "$NODE" "$inspector" http "$URL" "$TOKEN"
+  cp scripts/clients/acp.mjs "$MODULES/../acp.mjs"
+  for sdk in new old; do
+    cp -r fixtures/vaults/tour "$FOLDER/acp-$sdk"
+    # The old SDK complains on stderr about every kind of update that came after it.
+    "$NODE" "$MODULES/../acp.mjs" "$sdk" "$VERGER" "$FOLDER/acp-$sdk" "$PWD/scripts/clients/acp.jsonl" 2>"$FOLDER/acp.log" \
+      || { cat "$FOLDER/acp.log"; exit 1; }
+  done
 else
   echo "the TypeScript clients and the Inspector were not run"
 fi

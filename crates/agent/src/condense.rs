@@ -3,9 +3,10 @@
 
 use futures::StreamExt;
 use llm::Tier;
-use llm::chat::{Collector, Conversation as Belongs, Message, Part, Purpose, Request, Role, Usage};
+use llm::chat::{Collector, Message, Part, Purpose, Request, Role, Usage};
 use pipeline::plan::TodoState;
 
+use crate::ask::belongs;
 use crate::conversation::Conversation;
 use crate::door::{Host, News};
 use crate::mind::Talk;
@@ -186,7 +187,7 @@ async fn summed_up(talk: &Talk, cut: usize) -> Result<(String, Usage, Option<f64
     ];
     request.max_tokens = Some(2_000);
     let turn = talk.conversation.condensed;
-    request.conversation = Belongs { id: talk.conversation.id.clone(), turn, purpose: Purpose::Condense };
+    request.conversation = belongs(&talk.conversation, turn, Purpose::Condense);
     let mut events = model.stream(request);
     let mut collector = Collector::default();
     while let Some(event) = events.next().await {

@@ -5,8 +5,12 @@ use std::collections::BTreeMap;
 use llm::chat::{Message, Part, Role, ToolCall, Usage};
 use pipeline::ledger::Legs;
 use pipeline::plan::TodoItem;
+use pipeline::wrap;
 
 use crate::step::Step;
+
+/// Characters that are kept of what a conversation began with.
+const BEGINNING: usize = 1_000;
 
 /// A conversation as it stands.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -17,6 +21,8 @@ pub struct Conversation {
     pub agent: String,
     /// With which model.
     pub model: String,
+    /// The first thing that the user said.
+    pub began_with: String,
     /// What holds for all of it, besides what every conversation is told.
     pub system: Vec<String>,
     /// What was said, as far as it is still sent.
@@ -162,6 +168,9 @@ impl Conversation {
     }
 
     fn asked(&mut self, task: &str, parts: &[Part]) {
+        // A person may bring along what somebody else wrote; the door has wrapped it.
+        let brought = |part: &Part| matches!(part, Part::Text { text } if wrap::holds_outside(text));
+        self.legs.untrusted |= parts.iter().any(brought);
         self.turns += 1;
         self.turn = Some(Turn {
             task: task.to_owned(),
@@ -173,7 +182,11 @@ impl Conversation {
             warned: false,
             advised: 0,
         });
-        self.messages.push(Message { role: Role::User, parts: parts.to_vec() });
+        let message = Message { role: Role::User, parts: parts.to_vec() };
+        if self.began_with.is_empty() {
+            self.began_with = message.text().chars().take(BEGINNING).collect();
+        }
+        self.messages.push(message);
     }
 
     fn answered(&mut self, message: &Message, usage: &Usage, dollars: Option<f64>) {

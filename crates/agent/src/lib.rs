@@ -5,20 +5,28 @@
 //! Deliberately not here: what the tools do (`tools`, which this crate does not know), how a model is reached (`llm`), what a
 //! terminal looks like (`verger`).
 
+pub mod agents;
 mod ask;
 mod calls;
 mod children;
+pub mod commands;
 mod condense;
 pub mod conversation;
 pub mod door;
+pub mod export;
 mod halt;
+pub mod mentions;
 pub mod mind;
 pub mod prompt;
 pub mod purse;
+pub mod skills;
+pub mod standing;
 mod steer;
 pub mod step;
+pub mod text;
 mod trouble;
 mod turn;
+pub mod workflows;
 
 pub use ask::Settings;
 pub use calls::Refusals;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use llm::Models;
-use llm::chat::{Message, Part};
+use llm::chat::{Message, Part, Role};
 use pipeline::ledger::{Ledger, Legs};
 use pipeline::results::Results;
 use pipeline::{Reach, Refusal, Registry, Rights, Road, Task, World};
@@ -19,7 +19,10 @@ use crate::step::{Over, Step};
 use crate::trouble::Trouble;
 
 /// How long another process waits before it takes a conversation from one that gave no sign of life.
-const LEASE: u64 = 120;
+const LEASE: u64 = 1_800;
+
+/// Characters of a title that nobody gave.
+const TITLE: usize = 60;
 
 /// An agent as the loop knows it.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +55,10 @@ pub trait Cast: Send + Sync {
     fn skill(&self, name: &str) -> Result<SkillText, Refusal>;
     /// What the user wants always.
     fn standing(&self) -> String;
+    /// The agents, a line each, for the prompt.
+    fn agents(&self) -> String {
+        String::new()
+    }
 }
 
 /// A skill, ready to be read or carried out.
@@ -108,6 +115,7 @@ pub struct Talk {
     pub(crate) ceiling: Rights,
     /// Whether open calls may be those of a process that died.
     pub(crate) resumed: bool,
+    /// Given back when the conversation is put down. Every step renews it, and an answer does not take half an hour.
     _lease: Lease,
 }
 
@@ -221,6 +229,11 @@ impl Talk {
         &self.persona
     }
 
+    /// Text of notes goes into the conversation by another way than a tool: a note that the person mentions.
+    pub fn brings_notes(&self) {
+        self.ledger.record_notes();
+    }
+
     /// Whether a turn was left half way.
     pub fn is_half_way(&self) -> bool {
         self.conversation.turn.is_some()
@@ -280,8 +293,23 @@ impl Talk {
         let id = self.mind.world.id().map_err(Refusal::from)?;
         let task = format!("chat-{id}");
         self.resumed = false;
+        if self.conversation.turns == 0 {
+            self.entitle(&parts).await?;
+        }
         self.record(vec![Step::Asked { task, parts }]).await?;
         self.lead(host, purse, halt).await
+    }
+
+    /// The first words are the title until somebody gives a better one.
+    async fn entitle(&self, parts: &[Part]) -> Result<(), Trouble> {
+        let text = Message { role: Role::User, parts: parts.to_vec() }.text();
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let title: String = line.chars().take(TITLE).collect();
+        if title.is_empty() {
+            return Ok(());
+        }
+        let (sessions, id) = (self.mind.sessions.clone(), self.conversation.id.clone());
+        blocking(move || sessions.rename(&id, Some(&title))).await
     }
 
     /// Leads the turn to its end and says so.
@@ -306,7 +334,8 @@ impl Talk {
     /// Another model answers from now on.
     pub async fn use_model(&mut self, name: &str) -> Result<(), Trouble> {
         let name = self.mind.models.find(name)?.name().to_owned();
-        self.record(vec![Step::Model { name }]).await
+        self.record(vec![Step::Model { name }]).await?;
+        self.in_the_list().await
     }
 
     /// Another agent speaks from now on; the person wants it so.
@@ -325,7 +354,17 @@ impl Talk {
 
     pub(crate) async fn become_agent(&mut self, slug: &str) -> Result<(), Trouble> {
         self.persona = self.mind.cast.persona(slug);
-        self.record(vec![Step::Agent { slug: slug.to_owned() }]).await
+        self.record(vec![Step::Agent { slug: slug.to_owned() }]).await?;
+        self.in_the_list().await
+    }
+
+    /// The list of conversations names the agent and the model of now.
+    async fn in_the_list(&self) -> Result<(), Trouble> {
+        let (sessions, conversation) = (self.mind.sessions.clone(), &self.conversation);
+        let (id, agent, model) =
+            (conversation.id.clone(), conversation.agent.clone(), conversation.model.clone());
+        let now = self.mind.now_ms();
+        blocking(move || sessions.set_agent_and_model(&id, &agent, &model, now)).await
     }
 
     /// Marks a turn that nobody will go on with as stopped.
@@ -347,6 +386,7 @@ impl Talk {
         })
         .await?;
         steps.iter().for_each(|step| self.conversation.take(step));
+        self.ledger.join(self.conversation.legs);
         Ok(())
     }
 

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use llm::Tier;
-use llm::chat::{Collector, Conversation as Belongs, Message, Purpose, Request};
+use llm::chat::{Collector, Message, Purpose, Request};
 use pipeline::approve::{Decision, Rule};
 use pipeline::ledger::Legs;
 use pipeline::plan::{Asked, TodoItem, TodoState};
 use pipeline::{Control, Outcome, Output, Question, Refusal, Task, wrap};
 
+use crate::ask::belongs;
 use crate::calls::{self, Numbered, Told};
 use crate::children;
 use crate::door::{Answers, Host, News};
@@ -213,8 +214,7 @@ async fn consult(talk: &mut Talk, purse: &Purse, halt: &Halt, question: &str) ->
     let mut request = Request::new(vec![Message::user(question)]);
     request.system = vec!["Another model asks for your advice about its work on a vault of notes. Answer briefly: what to do, in which order, and why.".to_owned()];
     request.max_tokens = Some(ADVICE_TOKENS);
-    request.conversation =
-        Belongs { id: talk.conversation.id.clone(), turn: asked, purpose: Purpose::Advice };
+    request.conversation = belongs(&talk.conversation, asked, Purpose::Advice);
     let mut events = model.stream(request);
     let mut collector = Collector::default();
     loop {

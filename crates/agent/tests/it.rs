@@ -3,6 +3,10 @@
 
 #[path = "it/limits.rs"]
 mod limits;
+#[path = "it/matrix.rs"]
+mod matrix;
+#[path = "it/obedient.rs"]
+mod obedient;
 #[path = "it/resume.rs"]
 mod resume;
 #[path = "it/rig.rs"]

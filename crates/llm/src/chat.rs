@@ -4,10 +4,21 @@
 //! words and their answers into [`Event`]s. Deliberately not here: what a tool does, when to ask again, what a
 //! conversation is.
 
+mod adjust;
+mod anthropic;
+mod calls;
 mod collect;
+mod fault;
+mod frames;
+mod gemini;
 mod ids;
 mod leak;
+mod ollama;
+mod openai;
+mod remote;
+mod responses;
 mod script;
+mod wire;
 
 use std::sync::Arc;
 
@@ -16,9 +27,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Error;
+pub(crate) use anthropic::address as anthropic_address;
 pub use collect::{Answer, Collector};
 pub use leak::leaked_call;
+pub(crate) use openai::root;
+pub(crate) use remote::Remote;
 pub use script::Script;
+pub(crate) use wire::headers;
 
 /// One message of a conversation. Kept on disk as it is, so its form only grows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -212,6 +227,8 @@ pub struct Conversation {
     pub turn: u32,
     /// What the request is for.
     pub purpose: Purpose,
+    /// The first thing that the user said in it, if the caller knows it.
+    pub began_with: String,
 }
 
 /// What a request is for.

@@ -209,6 +209,33 @@ impl Error {
         }
     }
 
+    /// The same error with what the service said changed by this: keys are taken out with it.
+    pub(crate) fn with_message(mut self, change: impl Fn(&str) -> String) -> Error {
+        match &mut self {
+            Error::Auth { message, .. }
+            | Error::RateLimit { message, .. }
+            | Error::Overloaded { message, .. }
+            | Error::NotFound { message, .. }
+            | Error::BadRequest { message, .. }
+            | Error::Network { message, .. }
+            | Error::Answer { message, .. }
+            | Error::ContextFull { message, .. }
+            | Error::Refused { message, .. }
+            | Error::NoTools { message, .. }
+            | Error::Cut { message, .. }
+            | Error::Quota { message, .. }
+            | Error::Setting { message, .. }
+            | Error::Script { message, .. }
+            | Error::File { message, .. } => *message = change(message),
+            Error::Address { .. }
+            | Error::Slow { .. }
+            | Error::TooBig { .. }
+            | Error::NoModel { .. }
+            | Error::NearModel { .. } => {}
+        }
+        self
+    }
+
     /// Whether asking the same again may help.
     pub fn is_passing(&self) -> bool {
         matches!(

@@ -111,9 +111,11 @@ pub(crate) struct Body {
 pub(crate) struct Scrubber(Vec<Secret>);
 
 impl Scrubber {
-    /// The text without any key.
-    pub(crate) fn scrub(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, key| key.scrub(&text))
+    /// The text without any key, and then no longer than a message should be. The other way round the end of a long
+    /// message could hold half a key.
+    pub(crate) fn shown(&self, text: &str) -> String {
+        let text = self.0.iter().fold(text.to_owned(), |text, key| key.scrub(&text));
+        text.chars().take(MESSAGE).collect()
     }
 }
 
@@ -277,7 +279,7 @@ impl Http {
     }
 
     fn refusal(&self, service: String, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
-        let message = self.scrubber().scrub(&said(status.as_u16(), body));
+        let message = self.scrubber().shown(&said(status.as_u16(), body));
         let status = status.as_u16();
         match status {
             401 | 403 => Error::Auth { service, status, message },
@@ -296,8 +298,17 @@ impl Http {
 impl Opened {
     /// Whether the service says that its answer is one piece of JSON.
     pub(crate) fn is_json(&self) -> bool {
-        let kind = self.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        kind.trim_start().starts_with("application/json")
+        self.kind().starts_with("application/json")
+    }
+
+    /// Whether it is a page for people, as login pages and proxies send them.
+    pub(crate) fn is_page(&self) -> bool {
+        self.kind().starts_with("text/html")
+    }
+
+    fn kind(&self) -> &str {
+        let kind = self.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        kind.unwrap_or_default().trim_start()
     }
 }
 
@@ -316,6 +327,18 @@ impl Body {
         Ok(Some(bytes.to_vec()))
     }
 
+    /// Its first bytes, as many as came; for errors, which nobody needs whole.
+    pub(crate) async fn start(&mut self, most: usize) -> Vec<u8> {
+        let mut start = Vec::new();
+        while start.len() < most
+            && let Ok(Some(bytes)) = self.next().await
+        {
+            start.extend_from_slice(&bytes);
+        }
+        start.truncate(most);
+        start
+    }
+
     /// All of it.
     pub(crate) async fn whole(&mut self) -> Result<Vec<u8>, Error> {
         let mut all = Vec::new();
@@ -327,7 +350,7 @@ impl Body {
 }
 
 fn broken(service: &str, scrubber: &Scrubber, error: reqwest::Error) -> Error {
-    let message = scrubber.scrub(&causes(&error.without_url()));
+    let message = scrubber.shown(&causes(&error.without_url()));
     Error::Network { service: service.to_owned(), message }
 }
 
@@ -350,10 +373,10 @@ pub(crate) fn reason(status: u16) -> &'static str {
     status.and_then(|status| status.canonical_reason()).unwrap_or("no reason given")
 }
 
-/// A text as one short line.
+/// A text as one line.
 pub(crate) fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().filter(|letter| !letter.is_control()).take(MESSAGE).collect()
+    line.chars().filter(|letter| !letter.is_control()).collect()
 }
 
 /// An error with all that lies behind it: the reason is mostly at the end.
@@ -375,10 +398,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_key_at_the_end_of_a_long_message_is_not_cut_in_two() {
+        let key = "sk-0123456789";
+        let http = Http::new(Some(Secret::new(key))).unwrap();
+        for length in MESSAGE - 20..MESSAGE + 5 {
+            let body = format!("{}{key} and more", "x".repeat(length));
+            let error = http.refusal("s".into(), StatusCode::BAD_REQUEST, &HeaderMap::new(), body.as_bytes());
+            assert!(!error.to_string().contains("sk-0"), "{length}: {error}");
+        }
+    }
+
+    #[test]
     fn what_a_service_says_is_one_short_line() {
         assert_eq!(said(400, br#"{"error":{"message":"no\nsuch model"}}"#), "no such model");
         assert_eq!(said(400, br#"{"error":"not found"}"#), "not found");
         assert_eq!(said(400, b""), "Bad Request");
-        assert_eq!(said(400, &vec![b'x'; 10_000]).len(), MESSAGE);
+        assert_eq!(Scrubber::default().shown(&said(400, &vec![b'x'; 10_000])).len(), MESSAGE);
     }
 }

@@ -6,8 +6,8 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::MetadataExt;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -76,8 +76,8 @@ pub enum Ended {
     Started,
 }
 
-/// A line as it stands in the file.
-#[derive(Debug, Serialize, Deserialize)]
+/// A line as it stands in the file: [`Entry`] with the two hashes behind it.
+#[derive(Debug, Deserialize)]
 struct Line {
     #[serde(flatten)]
     entry: Entry,
@@ -96,8 +96,26 @@ pub struct Audit {
 #[derive(Debug)]
 struct Tail {
     file: File,
+    /// Which file it is: device and number.
+    identity: (u64, u64),
+    /// Mode, user and group when the file was last found to be writable.
+    writable: Option<(u32, u32, u32)>,
     length: u64,
     hash: String,
+}
+
+impl Tail {
+    fn open(path: &Path) -> std::io::Result<Tail> {
+        let file = open_file(path)?;
+        let data = file.metadata()?;
+        Ok(Tail {
+            identity: (data.dev(), data.ino()),
+            file,
+            writable: None,
+            length: u64::MAX,
+            hash: FIRST.to_owned(),
+        })
+    }
 }
 
 const FIRST: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -105,24 +123,28 @@ const FIRST: &str = "00000000000000000000000000000000000000000000000000000000000
 impl Audit {
     /// Opens the audit file, making it if need be.
     pub fn open(path: &Path) -> Result<Audit, Refusal> {
-        let file = open_file(path).map_err(|error| unusable(path, &error))?;
-        let tail = Mutex::new(Tail { file, length: 0, hash: FIRST.to_owned() });
-        Ok(Audit { path: path.to_owned(), tail })
+        let tail = Tail::open(path).map_err(|error| unusable(path, &error))?;
+        Ok(Audit { path: path.to_owned(), tail: Mutex::new(tail) })
     }
 
     /// Whether a line could be written now. The road asks before it does anything.
     pub fn ready(&self) -> Result<(), Refusal> {
         let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let now = rustix::fs::stat(&self.path).map_err(|error| unusable(&self.path, &error.into()))?;
-        let ours = tail.file.metadata().map_err(|error| unusable(&self.path, &error))?;
-        if (now.st_dev, now.st_ino) != (ours.dev(), ours.ino()) {
+        if (now.st_dev, now.st_ino) != tail.identity {
             // Somebody put the file aside; lines must not go where nobody looks.
-            tail.file = open_file(&self.path).map_err(|error| unusable(&self.path, &error))?;
-            tail.length = u64::MAX;
+            *tail = Tail::open(&self.path).map_err(|error| unusable(&self.path, &error))?;
+        }
+        // Whether it may be written depends on these three; a file system that turned read-only says so at the write.
+        let rights = Some((now.st_mode, now.st_uid, now.st_gid));
+        if tail.writable == rights {
+            return Ok(());
         }
         if rustix::fs::access(&self.path, rustix::fs::Access::WRITE_OK).is_err() {
+            tail.writable = None;
             return Err(unusable(&self.path, &std::io::Error::from(std::io::ErrorKind::PermissionDenied)));
         }
+        tail.writable = rights;
         Ok(())
     }
 
@@ -130,7 +152,7 @@ impl Audit {
     pub fn append(&self, entry: Entry) -> Result<(), Refusal> {
         let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         tail.file.lock().map_err(|error| unusable(&self.path, &error))?;
-        let written = write_line(&mut tail, entry);
+        let written = write_line(&mut tail, &entry);
         tail.file.unlock().ok();
         written.map_err(|error| unusable(&self.path, &error))
     }
@@ -148,7 +170,10 @@ impl Audit {
         let length = tail.file.metadata().ok()?.len();
         if length != tail.length {
             tail.hash = last_hash(&tail.file, length).ok()?;
-            tail.length = length;
+            // A line that was cut off is left for the next write to see.
+            if !ends_cut_off(&tail.file, length).ok()? {
+                tail.length = length;
+            }
         }
         Some(tail.hash.clone()).filter(|hash| hash != FIRST)
     }
@@ -223,7 +248,7 @@ impl Audit {
                             .problems
                             .push(format!("audit: line {number} does not follow from the line before it"));
                     }
-                    if line.hash != chain(&line.prev, &line.entry) {
+                    if line.hash != chain(&line.prev, &serde_json::to_vec(&line.entry).unwrap_or_default()) {
                         report.problems.push(format!("audit: line {number} was changed"));
                     }
                     prev.clone_from(&line.hash);
@@ -256,26 +281,30 @@ pub struct Verified {
     pub hashes: HashSet<String>,
 }
 
-fn write_line(tail: &mut Tail, entry: Entry) -> std::io::Result<()> {
+fn write_line(tail: &mut Tail, entry: &Entry) -> std::io::Result<()> {
     let length = tail.file.metadata()?.len();
+    let mut text = Vec::with_capacity(1024);
     if length != tail.length {
+        // Somebody else wrote, or nobody yet: what stands at the end is not known.
         tail.hash = last_hash(&tail.file, length)?;
+        if ends_cut_off(&tail.file, length)? {
+            text.push(b'\n');
+        }
     }
-    let hash = chain(&tail.hash, &entry);
-    let line = Line { entry, prev: std::mem::replace(&mut tail.hash, hash.clone()), hash };
-    let mut text = serde_json::to_vec(&line)?;
-    text.push(b'\n');
-    if ends_cut_off(&tail.file, length)? {
-        text.insert(0, b'\n');
+    let start = text.len();
+    serde_json::to_writer(&mut text, entry)?;
+    let hash = chain(&tail.hash, &text[start..]);
+    text.pop();
+    for part in [",\"prev\":\"", &tail.hash, "\",\"hash\":\"", &hash, "\"}\n"] {
+        text.extend_from_slice(part.as_bytes());
     }
-    let mut file = &tail.file;
-    file.seek(SeekFrom::End(0))?;
-    if let Err(error) = file.write_all(&text) {
+    if let Err(error) = tail.file.write_all_at(&text, length) {
         // Half a line would look like tampering; cut it off again and forget what we knew.
         tail.file.set_len(length).ok();
         tail.length = u64::MAX;
         return Err(error);
     }
+    tail.hash = hash;
     tail.length = length + text.len() as u64;
     Ok(())
 }
@@ -313,11 +342,17 @@ fn last_hash(mut file: &File, length: u64) -> std::io::Result<String> {
     }
 }
 
-fn chain(prev: &str, entry: &Entry) -> String {
+/// The hash of a line: of the one before it and of the entry as it is written.
+fn chain(prev: &str, entry: &[u8]) -> String {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(prev.as_bytes());
-    hasher.update(&serde_json::to_vec(entry).unwrap_or_default());
-    hasher.finalize().to_hex().to_string()
+    hasher.update(prev.as_bytes()).update(entry);
+    hex(hasher.finalize().as_bytes())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }
 
 #[expect(clippy::disallowed_methods, reason = "our own file, outside the vault")]
@@ -407,16 +442,27 @@ static SECRET: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Takes what looks like a key out of a name, and cuts it to a length that a log can bear.
 fn scrub(text: &str) -> String {
-    let end = text.char_indices().nth(500).map_or(text.len(), |(at, _)| at);
-    let short = &text[..end];
-    let small = short.to_ascii_lowercase();
-    if !SIGNS.iter().any(|sign| small.contains(sign)) {
+    const LONGEST: usize = 500;
+    let short = match text.len() > LONGEST {
+        true => &text[..text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at)],
+        false => text,
+    };
+    if !has_sign(short.as_bytes()) {
         return short.to_owned();
     }
     match &*SECRET {
         Some(secret) => secret.replace_all(short, "[redacted]").into_owned(),
         None => format!("[{} chars]", text.chars().count()),
     }
+}
+
+/// Whether one of the signs stands in the text, in any case. One pass: this is asked of every name of every call.
+fn has_sign(text: &[u8]) -> bool {
+    let starts = |at: usize, sign: &str| {
+        text[at..].get(..sign.len()).is_some_and(|part| part.eq_ignore_ascii_case(sign.as_bytes()))
+    };
+    let may_start = |byte: u8| matches!(byte | 0x20, b'b' | b's' | b'x' | b'g' | b'a' | b'e') || byte == b':';
+    (0..text.len()).any(|at| may_start(text[at]) && SIGNS.iter().any(|sign| starts(at, sign)))
 }
 
 #[cfg(test)]
@@ -551,8 +597,11 @@ mod tests {
         (0..3).for_each(|n| audit.append(entry(&format!("tool{n}"))).unwrap());
         tamper(&audit, |text| text[..text.len() - 20].to_owned());
         let again = Audit::open(&audit.path).unwrap();
+        assert!(again.last_hash().is_some(), "to ask for the hash changes nothing");
         again.append(entry("after")).unwrap();
         assert_eq!(again.last(1).unwrap()[0].tool, "after");
+        audit.append(entry("by the other")).unwrap();
+        assert_eq!(again.last(2).unwrap().len(), 2);
     }
 
     #[test]
@@ -583,6 +632,42 @@ mod tests {
         }
         assert!(shown.contains("\"content\":\"[8 chars]\""), "{shown}");
         assert!(shown.contains("\"n\":3"));
+    }
+
+    #[test]
+    fn every_sign_of_a_secret_is_found_in_any_case_and_place() {
+        for sign in SIGNS {
+            for text in [format!("x/{sign}y"), sign.to_uppercase(), format!("é{sign}")] {
+                assert!(has_sign(text.as_bytes()), "{text}");
+            }
+            assert!(!has_sign(&sign.as_bytes()[..sign.len() - 1]), "half of {sign}");
+        }
+        assert!(!has_sign("Projects/Garden plan (2026).md".replace("Ga", "Za").as_bytes()));
+    }
+
+    #[test]
+    fn a_line_is_the_entry_as_it_is_hashed_with_both_hashes_behind_it() {
+        let (_folder, audit) = audit();
+        audit.append(entry("one")).unwrap();
+        let text = audit.read_all().unwrap();
+        let alone = serde_json::to_string(&entry("one")).unwrap();
+        assert!(
+            text.starts_with(&format!("{},\"prev\":\"{FIRST}\",\"hash\":\"", &alone[..alone.len() - 1])),
+            "{text}"
+        );
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test takes the right to write away")]
+    fn a_file_that_may_not_be_written_any_more_is_noticed() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_folder, audit) = audit();
+        audit.ready().unwrap();
+        std::fs::set_permissions(&audit.path, std::fs::Permissions::from_mode(0o444)).unwrap();
+        let allowed = rustix::fs::access(&audit.path, rustix::fs::Access::WRITE_OK).is_ok();
+        assert_eq!(audit.ready().is_ok(), allowed, "root may write whatever the mode says");
+        std::fs::set_permissions(&audit.path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        audit.ready().unwrap();
     }
 
     #[test]

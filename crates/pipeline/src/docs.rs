@@ -13,7 +13,8 @@ pub fn tools_page(registry: &Registry) -> String {
     let mut page = String::from(
         "# Tools\n\nMade from the tool table by `verger docs tools`; a test compares the two. \
          A tool returns a plan; it never acts. **answers** reads, **edits** changes vault files through the road \
-         (policy, approval, checkpoint, audit), **steers** talks to the loop that called it. \
+         (policy, approval, checkpoint, audit), **steers** talks to the loop that called it: except for `find_tool`, these are \
+         for Verger's own conversations and no MCP client sees them. \
          *Deferred* tools are listed by name only; `find_tool` returns their schema and makes them callable.\n",
     );
     for group in Group::ALL {

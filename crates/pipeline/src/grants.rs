@@ -51,10 +51,13 @@ impl Grants {
         tool: &str,
         paths: &[&VaultPath],
         target: Option<&str>,
+        breadth: Breadth,
         who: &Who<'_>,
     ) -> Option<Grant> {
+        let narrow = |rule: &Rule| rule.paths.as_ref().is_none_or(|pattern| !has_wildcard(pattern));
         let fits = |grant: &Grant| {
             grant.rule.tool == tool
+                && (breadth == Breadth::Any || narrow(&grant.rule))
                 && grant.expires_ms.is_none_or(|expires| who.now_ms < expires)
                 && is_held(grant, who)
                 && covers(&grant.rule, paths, target)
@@ -151,6 +154,15 @@ fn unusable(file: &Path, error: &std::io::Error) -> Refusal {
     )
 }
 
+/// Which grants count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Breadth {
+    /// All of them.
+    Any,
+    /// Only those that name the very paths.
+    Exact,
+}
+
 /// Who calls, and when.
 #[derive(Debug, Clone, Copy)]
 pub struct Who<'w> {
@@ -234,7 +246,7 @@ mod tests {
         let covered = |tool: &str, paths: &[&str], task: &str, now_ms: i64| {
             let paths: Vec<VaultPath> = paths.iter().map(|p| VaultPath::parse(p).unwrap()).collect();
             let paths: Vec<&VaultPath> = paths.iter().collect();
-            grants.covering(tool, &paths, None, &Who { task, session: "s", now_ms }).is_some()
+            grants.covering(tool, &paths, None, Breadth::Any, &Who { task, session: "s", now_ms }).is_some()
         };
         for (tool, paths, task, now_ms, expected) in [
             ("append", &["Journal/x.md"][..], "task-2", 0, true),
@@ -291,7 +303,8 @@ mod tests {
             ("write", "other", "task-1", false),
             ("move", "task-1", "task-1", false),
         ] {
-            let found = grants.covering(tool, &[&path], None, &Who { task, session, now_ms: 0 });
+            let found =
+                grants.covering(tool, &[&path], None, Breadth::Any, &Who { task, session, now_ms: 0 });
             assert_eq!(found.is_some(), expected, "{tool} {task} {session}");
         }
     }
@@ -324,7 +337,9 @@ mod tests {
         let grants = Grants::open(&file);
         let path = VaultPath::parse("a.md").unwrap();
         assert!(
-            grants.covering("write", &[&path], None, &Who { task: "t", session: "s", now_ms: 0 }).is_none()
+            grants
+                .covering("write", &[&path], None, Breadth::Any, &Who { task: "t", session: "s", now_ms: 0 })
+                .is_none()
         );
         assert_eq!(
             grants.add(grant("a", "w", "/**", Lifetime::Always)).unwrap_err().reason,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -51,6 +52,11 @@ impl Output {
     /// An answer in Verger's own words.
     pub fn new(text: impl Into<String>, data: impl Serialize) -> Output {
         Output { text: text.into(), data: serde_json::to_value(data).unwrap_or(Value::Null), source: None }
+    }
+
+    /// The same with data that is a tree already: it need not be made again.
+    pub fn of(text: impl Into<String>, data: Value) -> Output {
+        Output { text: text.into(), data, source: None }
     }
 
     /// An answer that carries note text from here.
@@ -103,7 +109,8 @@ pub struct Action {
     pub leaves: Leaves,
     /// How long it may take.
     pub time_limit: Duration,
-    fire: Box<dyn FnOnce() -> Fired + Send>,
+    /// Behind a lock that nobody waits for, so that a call in progress can be handed to another thread.
+    fire: Mutex<Box<dyn FnOnce() -> Fired + Send>>,
 }
 
 /// Whether an action sends something off this machine.
@@ -132,13 +139,14 @@ impl Action {
             target: target.into(),
             leaves,
             time_limit,
-            fire: Box::new(move || Box::pin(fire())),
+            fire: Mutex::new(Box::new(move || Box::pin(fire()))),
         }
     }
 
     /// Carries it out. Private to the road: `a_tool_cannot_fire_its_own_action` is held by the compiler.
     pub(crate) async fn fire(self) -> Result<Output, Refusal> {
-        match tokio::time::timeout(self.time_limit, (self.fire)()).await {
+        let fire = self.fire.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match tokio::time::timeout(self.time_limit, fire()).await {
             Ok(answer) => answer,
             Err(_) => Err(Refusal::new(
                 "timeout",

@@ -164,6 +164,12 @@ impl Registry {
         Err(Refusal::new("tool_unknown", format!("there is no tool `{name}` for you"), hint))
     }
 
+    /// What the tool of this name does, whoever may call it.
+    pub fn effect(&self, name: &str) -> Option<Effect> {
+        let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+        tools.get(name).map(|tool| tool.spec().effect)
+    }
+
     /// The tool by which deferred ones are found; each surface has its own name for it.
     pub(crate) fn finder(&self) -> String {
         let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);

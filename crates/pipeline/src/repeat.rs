@@ -1,6 +1,7 @@
 //! Repetition: a model that calls the same thing again and again is told so, in a way that it can recover from.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
@@ -16,29 +17,53 @@ const PAGING: [&str; 6] = ["cursor", "offset", "limit", "page", "after", "range"
 
 /// The last calls of one task.
 #[derive(Debug, Default)]
-pub struct Repetition(Mutex<VecDeque<Seen>>);
+pub struct Repetition {
+    calls: Mutex<VecDeque<Seen>>,
+    minds: Minds,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Minds {
+    #[default]
+    Repetition,
+    Nothing,
+}
 
 #[derive(Debug)]
 struct Seen {
-    key: String,
+    name: u64,
     words: Option<BTreeSet<String>>,
 }
 
+/// A call as it is remembered once it has succeeded: made before its input is used up.
+#[derive(Debug)]
+pub struct Trace(Option<Seen>);
+
 impl Repetition {
+    /// For whoever may ask again whenever they like: nothing is refused or remembered.
+    pub fn never_minded() -> Repetition {
+        Repetition { minds: Minds::Nothing, ..Repetition::default() }
+    }
+
     /// Refuses a call that was made too often lately.
-    pub fn check(&self, tool: &str, input: &Value) -> Result<(), Refusal> {
-        let calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = key(tool, input);
-        if calls.iter().filter(|seen| seen.key == key).count() >= LIMIT {
+    pub fn check(&self, tool: &str, input: &Value) -> Result<Trace, Refusal> {
+        if self.minds == Minds::Nothing {
+            return Ok(Trace(None));
+        }
+        let call = Seen { name: name(tool, input), words: search_words(input) };
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        if calls.iter().filter(|seen| seen.name == call.name).count() >= LIMIT {
             return Err(Refusal::new(
                 "repeated_call",
                 format!("`{tool}` was called {LIMIT} times with this very input lately"),
                 "use the earlier answer, change the input, or do something else",
             ));
         }
-        let Some(words) = search_words(input).filter(|_| !is_paging(input)) else { return Ok(()) };
+        let Some(words) = call.words.as_ref().filter(|_| !is_paging(input)) else {
+            return Ok(Trace(Some(call)));
+        };
         let alike =
-            calls.iter().filter(|seen| seen.words.as_ref().is_some_and(|other| overlap(&words, other) > 0.5));
+            calls.iter().filter(|seen| seen.words.as_ref().is_some_and(|other| overlap(words, other) > 0.5));
         if alike.count() >= LIMIT {
             return Err(Refusal::new(
                 "repeated_search",
@@ -46,13 +71,14 @@ impl Repetition {
                 "read what they found, or search for something else",
             ));
         }
-        Ok(())
+        Ok(Trace(Some(call)))
     }
 
     /// Remembers a call that succeeded.
-    pub fn record(&self, tool: &str, input: &Value) {
-        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        calls.push_back(Seen { key: key(tool, input), words: search_words(input) });
+    pub fn record(&self, trace: Trace) {
+        let Some(call) = trace.0 else { return };
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.push_back(call);
         if calls.len() > WINDOW {
             calls.pop_front();
         }
@@ -60,27 +86,38 @@ impl Repetition {
 
     /// Forgets everything (another agent took over).
     pub fn reset(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 
-/// The call as text that does not depend on the order of keys.
-fn key(tool: &str, input: &Value) -> String {
-    format!("{tool} {}", canonical(input))
+fn name(tool: &str, input: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    tool.hash(&mut hasher);
+    hash_into(&mut hasher, input);
+    hasher.finish()
 }
 
-/// JSON with sorted keys.
-pub fn canonical(value: &Value) -> String {
+/// Names an input, whatever the order of its keys. Two inputs of one name are as unlikely as nothing else here, and would cost
+/// no more than a hint to do something else.
+fn hash_into(hasher: &mut DefaultHasher, value: &Value) {
     match value {
+        Value::Null => hasher.write_u8(0),
+        Value::Bool(yes) => (1u8, yes).hash(hasher),
+        Value::Number(number) => (2u8, number).hash(hasher),
+        Value::String(text) => (3u8, text).hash(hasher),
+        Value::Array(list) => {
+            (4u8, list.len()).hash(hasher);
+            list.iter().for_each(|item| hash_into(hasher, item));
+        }
         Value::Object(map) => {
+            (5u8, map.len()).hash(hasher);
             let mut entries: Vec<_> = map.iter().collect();
             entries.sort_by(|a, b| a.0.cmp(b.0));
-            let body: Vec<String> =
-                entries.iter().map(|(key, value)| format!("{:?}:{}", key, canonical(value))).collect();
-            format!("{{{}}}", body.join(","))
+            for (key, value) in entries {
+                key.hash(hasher);
+                hash_into(hasher, value);
+            }
         }
-        Value::Array(list) => format!("[{}]", list.iter().map(canonical).collect::<Vec<_>>().join(",")),
-        other => other.to_string(),
     }
 }
 
@@ -122,7 +159,10 @@ mod tests {
 
     fn refused(calls: &[(&str, Value)], next: (&str, Value)) -> Option<String> {
         let repetition = Repetition::default();
-        calls.iter().for_each(|(tool, input)| repetition.record(tool, input));
+        for (tool, input) in calls {
+            let call = Seen { name: name(tool, input), words: search_words(input) };
+            repetition.record(Trace(Some(call)));
+        }
         repetition.check(next.0, &next.1).err().map(|refusal| refusal.reason.into_owned())
     }
 
@@ -134,6 +174,16 @@ mod tests {
         assert_eq!(refused(&three, call(json!({"b": 2, "a": 1}))).as_deref(), Some("repeated_call"));
         assert_eq!(refused(&three[..2], call(json!({"b": 2, "a": 1}))), None);
         assert_eq!(refused(&three, call(json!({"a": 1, "b": 3}))), None);
+        assert_eq!(refused(&three, call(json!({"a": "1", "b": 2}))), None);
+        assert_eq!(refused(&three, ("read_note", json!({"a": 1, "b": 2}))), None);
+    }
+
+    #[test]
+    fn whoever_may_ask_again_is_never_refused() {
+        let repetition = Repetition::never_minded();
+        for _ in 0..20 {
+            repetition.record(repetition.check("read_file", &json!({"query": "garden tools"})).unwrap());
+        }
     }
 
     #[test]

@@ -8,17 +8,18 @@ use std::time::Instant;
 
 use serde::Serialize;
 use serde_json::Value;
-use vault::change::written;
+use vault::change::{Trash, written};
 use vault::commit::Commit;
 use vault::policy::Scope;
 use vault::{Change, Vault, VaultPath};
 
 use crate::approve::{Asker, Decision, Lifetime, Question, Rule};
 use crate::audit::{Audit, Ended, Entry, redact};
-use crate::grants::{Grant, Grants, Who};
+use crate::grants::{Breadth, Grant, Grants, Who};
 use crate::plan::{Action, Control, Edit, Leaves, Output, Plan};
 use crate::refusal::Refusal;
 use crate::registry::Registry;
+use crate::repeat::Trace;
 use crate::task::Task;
 use crate::tool::{AnyTool, Effect};
 use crate::view::View;
@@ -245,7 +246,7 @@ impl Road {
         }
         // 9. audit: refusals and denials too. An answer that cannot be written down is not given.
         story.audited = true;
-        match self.audit.append(story.entry(&outcome)) {
+        match self.audit.append(story.last_entry(&outcome)) {
             Ok(()) => outcome,
             Err(refusal) => Outcome::Refused(refusal),
         }
@@ -263,10 +264,15 @@ impl Road {
         loop {
             let scope = self.scope(task)?;
             // 3. repeat: before the work, not after it. (2, validation, is the first thing that `plan` does.)
-            task.repetition.check(&call.tool, &call.input)?;
+            let trace = task.repetition.check(&call.tool, &call.input)?;
             // 2. validate, 4. plan: through a view that hides what may not be read.
             let view = self.view(task, &scope, &call.stop);
-            let plan = tool.plan(call.input.clone(), &view)?.await;
+            // What can only answer is asked once, so its input need not be kept.
+            let input = match tool.spec().effect {
+                Effect::Answers => std::mem::take(&mut call.input),
+                Effect::Edits | Effect::Acts | Effect::Steers => call.input.clone(),
+            };
+            let plan = tool.plan(input, &view)?.await;
             drop(view);
             call.stop.check()?;
             let plan = plan?;
@@ -282,14 +288,14 @@ impl Road {
             }
             let edited = match plan {
                 Plan::Answer(output) => {
-                    task.repetition.record(&call.tool, &call.input);
+                    task.repetition.record(trace);
                     return Ok(Outcome::Answered(output));
                 }
                 Plan::Steer(control, output) => {
                     if let Control::Activate { tools } = &control {
                         task.activate(tools);
                     }
-                    task.repetition.record(&call.tool, &call.input);
+                    task.repetition.record(trace);
                     return Ok(Outcome::Steered(control, output));
                 }
                 Plan::Edit(edit) => {
@@ -298,7 +304,7 @@ impl Road {
                             // While somebody thought about it, the rules may have changed, or what lies in a folder.
                             self.check_policy(&self.scope(task)?, &edit.changes)?;
                             call.stop.check()?;
-                            return self.carry_out_edit(task, &call, edit, story);
+                            return self.carry_out_edit(task, &call, edit, trace, story);
                         }
                         Approved::OnlyShow => {
                             let Edit { changes, summary, output } = edit;
@@ -310,7 +316,7 @@ impl Road {
                 Plan::Act(action) => match self.approve_act(task, &call, &action, asker, story).await? {
                     Approved::Yes => {
                         call.stop.check()?;
-                        return self.carry_out_act(task, &call, action, story).await;
+                        return self.carry_out_act(task, action, trace, story).await;
                     }
                     Approved::OnlyShow => {
                         let would_say = Output::default();
@@ -325,7 +331,7 @@ impl Road {
         }
     }
 
-    /// What this task may see and write now: the rule files are read each time.
+    /// What this task may see and write now: the rule files are looked at each time.
     fn scope(&self, task: &Task) -> Result<Scope, Refusal> {
         Ok(Scope::new(task.limits.clone(), self.vault.rules()?))
     }
@@ -417,8 +423,9 @@ impl Road {
         story: &mut Story<'_>,
     ) -> Result<Approved, Refusal> {
         let who = Who { task: &task.id, session: &task.session, now_ms: self.now_ms() };
+        let breadth = breadth(&question);
         if question.warning.is_none()
-            && let Some(grant) = self.grants.covering(question.tool, paths, question.target, &who)
+            && let Some(grant) = self.grants.covering(question.tool, paths, question.target, breadth, &who)
         {
             story.approval = Some(format!("grant {}", grant.id));
             return Ok(Approved::Yes);
@@ -455,6 +462,7 @@ impl Road {
         task: &Task,
         call: &Call,
         edit: Edit,
+        trace: Trace,
         story: &mut Story<'_>,
     ) -> Result<Outcome, Refusal> {
         if edit.changes.is_empty() {
@@ -476,7 +484,7 @@ impl Road {
             note: Some(note),
             id: id.clone(),
         })?;
-        task.repetition.record(&call.tool, &call.input);
+        task.repetition.record(trace);
         entry.milliseconds = elapsed(&story.start);
         // The line is in the checkpoint already; if it cannot be written here, the next start writes it.
         self.audit.append(entry).ok();
@@ -489,8 +497,8 @@ impl Road {
     async fn carry_out_act(
         &self,
         task: &Task,
-        call: &Call,
         action: Action,
+        trace: Trace,
         story: &Story<'_>,
     ) -> Result<Outcome, Refusal> {
         let mut intent = story.entry(&Outcome::Answered(Output::default()));
@@ -500,7 +508,7 @@ impl Road {
             task.ledger.record_sent();
         }
         let output = action.fire().await?;
-        task.repetition.record(&call.tool, &call.input);
+        task.repetition.record(trace);
         Ok(Outcome::Done { output, changes: Vec::new(), checkpoint: None })
     }
 
@@ -543,7 +551,7 @@ impl Road {
 
     fn view<'v>(&'v self, task: &'v Task, scope: &'v Scope, stop: &'v Stop) -> View<'v> {
         let vault = self.vault.view(scope).unless(stop.asked());
-        View::new(vault, self.world.now(), &self.registry, &task.rights, &task.results, stop)
+        View::new(vault, &*self.world, &task.agent, &self.registry, &task.rights, &task.results, stop)
     }
 
     /// Step 5: every path of the edit, and everything that a folder takes along.
@@ -636,7 +644,7 @@ impl Road {
     }
 
     fn now_ms(&self) -> i64 {
-        self.world.now().timestamp().as_millisecond()
+        self.world.moment().as_millisecond()
     }
 
     /// The vault's keeper, for doors that check or tidy the store. Its files are changed by `run` alone.
@@ -646,6 +654,12 @@ impl Road {
 }
 
 impl Story<'_> {
+    /// The entry of a call that is over.
+    fn last_entry(&mut self, outcome: &Outcome) -> Entry {
+        let input = std::mem::take(&mut self.input);
+        Entry { input, ..self.entry(outcome) }
+    }
+
     fn entry(&self, outcome: &Outcome) -> Entry {
         let ended = match outcome {
             Outcome::Answered(_) => Ended::Answered,
@@ -664,7 +678,7 @@ impl Story<'_> {
             Outcome::Refused(_) => Ended::Refused,
         };
         Entry {
-            time: self.road.world.now().timestamp().to_string(),
+            time: self.road.world.moment().to_string(),
             task: self.task.id.clone(),
             agent: self.task.agent.clone(),
             call: self.key.clone(),
@@ -678,6 +692,20 @@ impl Story<'_> {
             input: self.input.clone(),
             milliseconds: elapsed(&self.start),
         }
+    }
+}
+
+/// Which grants count for a question. Where text of others was read, a grant for a whole folder does not cover that
+/// something is taken away: a hidden instruction could be behind it, and a person would have to notice the loss.
+fn breadth(question: &Question<'_>) -> Breadth {
+    let takes_away = |change: &Change| match change {
+        Change::Delete { .. } | Change::RemoveFolder { .. } => true,
+        Change::Move { trash, .. } => *trash == Trash::Into,
+        Change::Create { .. } | Change::Replace { .. } | Change::MakeFolder { .. } => false,
+    };
+    match question.legs.untrusted && question.changes.iter().any(takes_away) {
+        true => Breadth::Exact,
+        false => Breadth::Any,
     }
 }
 

@@ -2,6 +2,7 @@
 //! and the long results of its task. Only the road makes one.
 
 use std::ops::Deref;
+use std::sync::OnceLock;
 
 use jiff::Zoned;
 
@@ -9,11 +10,15 @@ use crate::refusal::Refusal;
 use crate::registry::{Listing, Registry, Rights};
 use crate::results::Results;
 use crate::run::Stop;
+use crate::world::World;
 
 /// A tool's window on the world.
 pub struct View<'v> {
     vault: vault::View<'v>,
-    now: Zoned,
+    world: &'v dyn World,
+    /// Asked for when a tool wants to know, and then the same for the whole plan.
+    now: OnceLock<Zoned>,
+    agent: &'v str,
     registry: &'v Registry,
     rights: &'v Rights,
     results: &'v Results,
@@ -24,13 +29,14 @@ impl<'v> View<'v> {
     /// Private to the road: a tool can narrow what it was given, never make its own.
     pub(crate) fn new(
         vault: vault::View<'v>,
-        now: Zoned,
+        world: &'v dyn World,
+        agent: &'v str,
         registry: &'v Registry,
         rights: &'v Rights,
         results: &'v Results,
         stop: &'v Stop,
     ) -> View<'v> {
-        View { vault, now, registry, rights, results, stop }
+        View { vault, world, now: OnceLock::new(), agent, registry, rights, results, stop }
     }
 
     /// Refuses to go on once the call was called off; for work that takes long.
@@ -40,7 +46,12 @@ impl<'v> View<'v> {
 
     /// The time, in the user's zone.
     pub fn now(&self) -> &Zoned {
-        &self.now
+        self.now.get_or_init(|| self.world.now())
+    }
+
+    /// Who acts: an agent's slug, `cli`, an MCP client's name.
+    pub fn agent(&self) -> &str {
+        self.agent
     }
 
     /// The tools that this agent may call, deferred ones included.

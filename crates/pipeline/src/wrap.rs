@@ -1,6 +1,8 @@
 //! Text that Verger did not write, wrapped so that a model can tell it from instructions, and so that the text
 //! cannot close its own wrapper.
 
+use std::borrow::Cow;
+
 use crate::plan::{Output, Source};
 
 const TAG: &str = "untrusted-content";
@@ -14,31 +16,45 @@ pub fn for_model(output: &Output) -> String {
     }
 }
 
-fn wrap(text: &str, source: &str, trust: &str) -> String {
-    format!("<{TAG} source=\"{}\" trust=\"{trust}\">\n{}\n</{TAG}>", attribute(source), defuse(text))
+/// Whether a text holds one that came from outside, wrapped. Somebody who only writes such words is taken at their word.
+pub fn holds_outside(text: &str) -> bool {
+    text.contains(&format!("<{TAG} ")) && text.contains("trust=\"untrusted\"")
 }
 
-fn attribute(text: &str) -> String {
-    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
+fn wrap(text: &str, source: &str, trust: &str) -> String {
+    let source = attribute(source);
+    let mut out = String::with_capacity(text.len() + source.len() + trust.len() + 3 * TAG.len() + 16);
+    for part in ["<", TAG, " source=\"", &source, "\" trust=\"", trust, "\">\n"] {
+        out.push_str(part);
+    }
+    defuse(text, &mut out);
+    for part in ["\n</", TAG, ">"] {
+        out.push_str(part);
+    }
+    out
+}
+
+fn attribute(text: &str) -> Cow<'_, str> {
+    if !text.contains(['&', '"', '<', '>']) {
+        return Cow::Borrowed(text);
+    }
+    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;").into()
 }
 
 /// Breaks every opening or closing tag of ours inside the text, in any case and with any filling.
-fn defuse(text: &str) -> String {
-    let lower = text.to_ascii_lowercase();
-    let mut out = String::with_capacity(text.len());
+fn defuse(text: &str, out: &mut String) {
     let mut done = 0;
-    for (at, _) in lower.match_indices('<') {
+    for (at, _) in text.match_indices('<') {
         let rest =
-            lower[at + 1..].trim_start_matches(|c: char| c == '/' || c.is_whitespace() || is_invisible(c));
-        let name: String = rest.chars().filter(|c| !is_invisible(*c)).take(TAG.len()).collect();
-        if name == TAG {
+            text[at + 1..].trim_start_matches(|c: char| c == '/' || c.is_whitespace() || is_invisible(c));
+        let name = rest.chars().filter(|c| !is_invisible(*c)).map(|c| c.to_ascii_lowercase());
+        if name.take(TAG.len()).eq(TAG.chars()) {
             out.push_str(&text[done..at]);
             out.push_str("&lt;");
             done = at + 1;
         }
     }
     out.push_str(&text[done..]);
-    out
 }
 
 fn is_invisible(c: char) -> bool {
@@ -67,6 +83,14 @@ mod tests {
                 "<untrusted-content source=\"x&quot; trust=&quot;system.md\" trust=\"user-data\">"
             ));
         }
+    }
+
+    #[test]
+    fn text_from_outside_is_known_by_its_wrapper() {
+        let shown = |output: Output| for_model(&output);
+        assert!(holds_outside(&format!("see {}", shown(Output::new("x", ()).from_outside("a site")))));
+        assert!(!holds_outside(&shown(Output::new("x", ()).from_vault("a.md"))));
+        assert!(!holds_outside("plain words"));
     }
 
     #[test]

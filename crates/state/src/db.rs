@@ -20,12 +20,15 @@ const VERSION: i64 = 1;
 /// Marks the file as ours: "Vrgr".
 const APPLICATION: i64 = 0x5672_6772;
 
+/// The smallest page that SQLite writes: a file that is not empty is not shorter.
+const SMALLEST: u64 = 512;
+
 /// How long one process waits for another one's change.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is made in an empty file. Compared with the file each time it is opened: damage to these words would change
 /// what every later statement means.
-const SCHEMA: [(&str, &str); 7] = [
+const SCHEMA: [(&str, &str); 6] = [
     (
         "sessions",
         "CREATE TABLE sessions (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT, agent TEXT NOT NULL, \
@@ -33,7 +36,6 @@ const SCHEMA: [(&str, &str); 7] = [
          created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL, steps INTEGER NOT NULL, seal BLOB NOT NULL) STRICT",
     ),
     ("sessions_by_parent", "CREATE INDEX sessions_by_parent ON sessions(parent)"),
-    ("sessions_by_time", "CREATE INDEX sessions_by_time ON sessions(updated_ms)"),
     (
         "steps",
         "CREATE TABLE steps (key INTEGER PRIMARY KEY, session INTEGER NOT NULL REFERENCES sessions(key) ON DELETE CASCADE, \
@@ -50,7 +52,7 @@ const SCHEMA: [(&str, &str); 7] = [
     (
         "leases",
         "CREATE TABLE leases (session INTEGER PRIMARY KEY REFERENCES sessions(key) ON DELETE CASCADE, \
-         holder TEXT NOT NULL, until_ms INTEGER NOT NULL) STRICT",
+         holder TEXT NOT NULL, until_ms INTEGER NOT NULL, token INTEGER NOT NULL) STRICT",
     ),
 ];
 
@@ -89,6 +91,7 @@ impl Db {
     /// Opens the file, and makes it if it is not there.
     pub fn open(path: &Path) -> Result<Db, Error> {
         make(path).map_err(|error| io(path, &error))?;
+        whole(path).map_err(|fault| named(path, fault))?;
         let connect = || -> Result<(Connection, Connection), Fault> {
             let mut writer = connection(path)?;
             migrate(&mut writer, path)?;
@@ -166,6 +169,19 @@ fn make(path: &Path) -> std::io::Result<()> {
             File::open(folder)?.sync_all()
         }
         Err(error) => Err(error),
+    }
+}
+
+/// SQLite takes a file that is too short for an empty one, and its log for an old one that may go. Both would be a reset.
+#[expect(clippy::disallowed_methods, reason = "our own file, outside the vault")]
+fn whole(path: &Path) -> Result<(), Fault> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let length = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
+    match length(path) {
+        0 if length(Path::new(&log)) > 0 => Err(Fault::Damage("it is empty, but its log is not".to_owned())),
+        1..SMALLEST => Err(Fault::Damage("it is cut off".to_owned())),
+        _ => Ok(()),
     }
 }
 

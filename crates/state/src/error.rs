@@ -44,8 +44,14 @@ pub enum Error {
         /// Who: the process id and when it started.
         holder: String,
     },
-    /// What should be written cannot be kept.
-    #[error("{what} cannot be kept: {why}")]
+    /// Our lease ended, and somebody else had one since.
+    #[error("another process has taken over the conversation `{session}` meanwhile")]
+    Overtaken {
+        /// The conversation.
+        session: String,
+    },
+    /// What was given cannot be used.
+    #[error("{what} cannot be used: {why}")]
     Unfit {
         /// What.
         what: &'static str,
@@ -103,6 +109,7 @@ impl Error {
             Error::Exists { .. } => "session_exists",
             Error::NoSuchStep { .. } => "step_missing",
             Error::Busy { .. } => "session_busy",
+            Error::Overtaken { .. } => "session_overtaken",
             Error::Unfit { .. } => "state_unfit",
             Error::Damaged { .. } => "state_damaged",
             Error::TooNew { .. } => "state_too_new",
@@ -126,6 +133,9 @@ impl Error {
             Error::Busy { .. } => {
                 "wait until it is done, end it there, or fork the conversation and go on in the copy"
                     .to_owned()
+            }
+            Error::Overtaken { .. } => {
+                "take the conversation up again, from its last step; nothing was written".to_owned()
             }
             Error::Unfit { .. } => "change it and try again; nothing was written".to_owned(),
             Error::Damaged { path, .. } => format!(

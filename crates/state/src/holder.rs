@@ -4,7 +4,7 @@
 //! Whether a holder still runs is read from `/proc`. Where that cannot be told (another system, another container), a
 //! holder counts as running, and its lease ends by time.
 
-/// This process, as a holder. A part of a process that must keep others of the same process out adds `/name`.
+/// This process, as a holder. A part of it may add `/name`, for people to see which one it is.
 pub fn this_process() -> String {
     let pid = std::process::id();
     let started = started(pid).unwrap_or(0);

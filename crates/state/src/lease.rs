@@ -1,5 +1,5 @@
-//! One process at a time works on a conversation: it takes a lease, each step that it writes renews it, and nobody else can
-//! write meanwhile. A lease ends when it is dropped, when its process is gone, or when its time is over.
+//! One at a time works on a conversation: it takes a lease, each step that it writes renews it, and nobody else can write
+//! meanwhile, no other process and no other part of this one. A lease ends when it is dropped, when its process is gone, or when its time is over.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -20,8 +20,20 @@ pub struct Leases(Mutex<HashMap<String, Held>>);
 struct Held {
     holder: String,
     seconds: u64,
-    /// How many [`Lease`]s stand for it: the last one gives it back.
-    count: usize,
+    token: i64,
+}
+
+/// A lease as it lies in the file.
+struct Lain {
+    holder: String,
+    until_ms: i64,
+    token: i64,
+}
+
+impl Lain {
+    fn has_ended(&self, now_ms: i64) -> bool {
+        now_ms >= self.until_ms || holder::is_gone(&self.holder)
+    }
 }
 
 /// The right to write to a conversation. Given back when it is dropped.
@@ -30,7 +42,7 @@ struct Held {
 pub struct Lease {
     sessions: Sessions,
     session: String,
-    holder: String,
+    token: i64,
 }
 
 impl Lease {
@@ -52,64 +64,76 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         let inner = self.sessions.inner();
-        let ours = inner.leases.forget(&self.session, &self.holder);
-        if ours {
-            // If this fails the lease ends with its time, or with this process.
-            inner
-                .db
-                .write(|change| {
-                    change.execute(
-                        "DELETE FROM leases WHERE holder = ?2 AND session = (SELECT key FROM sessions WHERE id = ?1)",
-                        params![self.session, self.holder],
-                    )?;
-                    Ok(())
-                })
-                .ok();
-        }
+        let given_back = inner.db.write(|change| {
+            change.execute(
+                "DELETE FROM leases WHERE token = ?2 AND session = (SELECT key FROM sessions WHERE id = ?1)",
+                params![self.session, self.token],
+            )?;
+            Ok(())
+        });
+        // If it could not be written the lease ends with its time, or with this process.
+        given_back.ok();
+        inner.leases.forget(&self.session);
     }
 }
 
 impl Sessions {
     /// Takes the right to write to a conversation, for so many seconds after the last step. The holder is a process as
-    /// [`holder::this_process`] names it; the same holder may ask again and renews what it has.
+    /// [`holder::this_process`] names it; whoever has the lease already does not get another, but renews it by its steps.
     pub fn lease(&self, session: &str, holder: &str, now_ms: i64, seconds: u64) -> Result<Lease, Error> {
         let inner = self.inner();
-        inner.db.write(|change| {
+        let token = inner.db.write(|change| {
             let row = row::session(change, session)?;
-            match current(change, &row, now_ms)? {
-                Some(other) if other != holder => Err(busy(&row, other)),
-                _ => put(change, &row, holder, until(now_ms, seconds)),
+            // Ours has not ended as long as somebody here has it, even if its time is over.
+            let ours = inner.leases.of(session).map(|held| held.holder);
+            let other = lain(change, &row)?.filter(|lain| !lain.has_ended(now_ms)).map(|lain| lain.holder);
+            if let Some(other) = other.or(ours) {
+                return Err(busy(&row, other));
             }
+            let token: i64 = change.query_row("SELECT random()", [], |row| row.get(0))?;
+            put(change, &row, &Lain { holder: holder.to_owned(), until_ms: until(now_ms, seconds), token })?;
+            Ok(token)
         })?;
-        inner.leases.keep(session, holder, seconds);
-        Ok(Lease { sessions: self.clone(), session: session.to_owned(), holder: holder.to_owned() })
+        inner.leases.keep(session, Held { holder: holder.to_owned(), seconds, token });
+        Ok(Lease { sessions: self.clone(), session: session.to_owned(), token })
     }
 }
 
-/// Lets a change of a conversation pass, and renews our lease; not while somebody else has one.
+/// Lets a change of a conversation pass, and renews our lease; not while somebody else has one, and not after somebody else
+/// had one: then we do not know what the conversation is by now.
 pub fn pass(change: &Transaction<'_>, leases: &Leases, row: &Row, now_ms: i64) -> Result<(), Fault> {
-    let held = leases.of(&row.header.id);
-    match (current(change, row, now_ms)?, held) {
-        (Some(other), Some(held)) if other != held.holder => Err(busy(row, other)),
-        (Some(other), None) => Err(busy(row, other)),
-        (_, Some(held)) => put(change, row, &held.holder, until(now_ms, held.seconds)),
-        (None, None) => Ok(()),
+    let there = lain(change, row)?;
+    let Some(held) = leases.of(&row.header.id) else {
+        return match there.filter(|lain| !lain.has_ended(now_ms)) {
+            Some(other) => Err(busy(row, other.holder)),
+            None => Ok(()),
+        };
+    };
+    match there {
+        Some(lain) if lain.token == held.token => {
+            put(change, row, &Lain { until_ms: until(now_ms, held.seconds), ..lain })
+        }
+        Some(other) if !other.has_ended(now_ms) => Err(busy(row, other.holder)),
+        _ => Err(Error::Overtaken { session: row.header.id.clone() }.into()),
     }
 }
 
-/// Who has the lease, if it has not ended.
-fn current(change: &Transaction<'_>, row: &Row, now_ms: i64) -> Result<Option<String>, Fault> {
-    let found: Option<(String, i64)> = change
-        .prepare_cached("SELECT holder, until_ms FROM leases WHERE session = ?1")?
-        .query_row(params![row.key], |row| Ok((row.get(0)?, row.get(1)?)))
+fn lain(change: &Transaction<'_>, row: &Row) -> Result<Option<Lain>, Fault> {
+    let found = change
+        .prepare_cached("SELECT holder, until_ms, token FROM leases WHERE session = ?1")?
+        .query_row(params![row.key], |row| {
+            Ok(Lain { holder: row.get(0)?, until_ms: row.get(1)?, token: row.get(2)? })
+        })
         .optional()?;
-    Ok(found.filter(|(holder, until)| now_ms < *until && !holder::is_gone(holder)).map(|(holder, _)| holder))
+    Ok(found)
 }
 
-fn put(change: &Transaction<'_>, row: &Row, holder: &str, until_ms: i64) -> Result<(), Fault> {
+fn put(change: &Transaction<'_>, row: &Row, lease: &Lain) -> Result<(), Fault> {
     change
-        .prepare_cached("INSERT OR REPLACE INTO leases (session, holder, until_ms) VALUES (?1, ?2, ?3)")?
-        .execute(params![row.key, holder, until_ms])?;
+        .prepare_cached(
+            "INSERT OR REPLACE INTO leases (session, holder, until_ms, token) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute(params![row.key, lease.holder, lease.until_ms, lease.token])?;
     Ok(())
 }
 
@@ -127,17 +151,11 @@ impl Leases {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(session).cloned()
     }
 
-    fn keep(&self, session: &str, holder: &str, seconds: u64) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let again = all.get(session).filter(|held| held.holder == holder).map_or(0, |held| held.count);
-        all.insert(session.to_owned(), Held { holder: holder.to_owned(), seconds, count: again + 1 });
+    fn keep(&self, session: &str, held: Held) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(session.to_owned(), held);
     }
 
-    /// Whether it was the last one of this holder.
-    fn forget(&self, session: &str, holder: &str) -> bool {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(held) = all.get_mut(session).filter(|held| held.holder == holder) else { return false };
-        held.count -= 1;
-        held.count == 0 && all.remove(session).is_some()
+    fn forget(&self, session: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(session);
     }
 }

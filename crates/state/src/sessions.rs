@@ -3,6 +3,7 @@
 //! Called by the agent's loop and by whoever looks into the past. All calls block: an async caller goes through
 //! `spawn_blocking`. What a step means is not known here; a step is a kind, a JSON body, and what search should find of it.
 
+mod body;
 pub mod check;
 mod find;
 mod fork;
@@ -22,12 +23,6 @@ use crate::lease::{self, Leases};
 
 pub use find::Filter;
 pub use search::{Found, SearchHistory};
-
-/// The longest body of one step, in bytes of JSON.
-pub const LARGEST_BODY: usize = 64 * 1024 * 1024;
-
-/// How deep the lists and maps of a body may lie in each other: a deeper one could not be read again.
-pub const DEEPEST_BODY: usize = 120;
 
 /// The longest title, in characters.
 pub const LONGEST_TITLE: usize = 200;
@@ -152,7 +147,7 @@ impl Sessions {
     ///
     /// Renews our lease, if there is one; while somebody else has a lease nothing is written.
     pub fn append(&self, session: &str, steps: &[NewStep], now_ms: i64) -> Result<u64, Error> {
-        let bodies = steps.iter().map(|step| fit_body(&step.body)).collect::<Result<Vec<_>, _>>()?;
+        let bodies = steps.iter().map(|step| body::write(&step.body)).collect::<Result<Vec<_>, _>>()?;
         self.inner.db.write(|change| {
             let mut row = row::session(change, session)?;
             lease::pass(change, &self.inner.leases, &row, now_ms)?;
@@ -179,8 +174,7 @@ impl Sessions {
             let row = row::session(look, session)?;
             let mut steps = Vec::new();
             row::each_step(look, &row, |step| {
-                let body = serde_json::from_str(step.body)
-                    .map_err(|error| Fault::Damage(format!("step {} is no JSON: {error}", step.number)))?;
+                let body = body::read(step.body, step.number)?;
                 steps.push(Step {
                     number: step.number,
                     time_ms: step.time_ms,
@@ -272,37 +266,4 @@ fn fit_title(title: &str) -> Option<String> {
     let line = line.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     let clipped: String = line.chars().take(LONGEST_TITLE).collect();
     (!clipped.is_empty()).then_some(clipped)
-}
-
-/// A body as text that can be read again.
-fn fit_body(body: &Value) -> Result<String, Error> {
-    if depth(body) > DEEPEST_BODY {
-        let why = format!("its lists and maps lie more than {DEEPEST_BODY} deep in each other");
-        return Err(Error::Unfit { what: "the step", why });
-    }
-    let text = body.to_string();
-    if text.len() > LARGEST_BODY {
-        let why = format!("it has {} bytes, and {LARGEST_BODY} is the most", text.len());
-        return Err(Error::Unfit { what: "the step", why });
-    }
-    Ok(text)
-}
-
-/// Level by level, so that a deep value does not need a deep stack.
-fn depth(value: &Value) -> usize {
-    let mut level: Vec<&Value> = vec![value];
-    let mut depth = 0;
-    while !level.is_empty() && depth <= DEEPEST_BODY {
-        let mut below = Vec::new();
-        for value in level {
-            match value {
-                Value::Array(items) => below.extend(items),
-                Value::Object(fields) => below.extend(fields.values()),
-                _ => {}
-            }
-        }
-        level = below;
-        depth += 1;
-    }
-    depth
 }

@@ -11,6 +11,7 @@ mod new_task;
 mod question;
 mod read_result;
 mod read_skill;
+pub mod search_history;
 mod spawn_agent;
 mod switch_agent;
 #[cfg(test)]
@@ -27,6 +28,7 @@ pub use invoke_skill::InvokeSkill;
 pub use new_task::NewTask;
 pub use read_result::ReadResult;
 pub use read_skill::ReadSkill;
+pub use search_history::SearchHistory;
 pub use spawn_agent::SpawnAgent;
 pub use switch_agent::SwitchAgent;
 pub use update_todo_list::UpdateTodoList;

@@ -154,6 +154,11 @@ pub fn every() -> Registry {
     registry
 }
 
+/// Adds the tool that looks into earlier conversations: these.
+pub fn add_history(registry: &Registry, sessions: &state::Sessions) {
+    registry.add(agent::SearchHistory(sessions.clone()));
+}
+
 /// Adds the tools for these foreign servers, in the place of those for none.
 pub fn add_foreign(registry: &Registry, foreign: &Arc<Foreign>) {
     registry

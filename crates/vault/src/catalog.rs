@@ -4,9 +4,11 @@
 //! Views ask it everything that is not the text of a note; every question takes a [`Visible`], and what the asker
 //! may not see is absent from answers, counts, suggestions and link resolution.
 //! Nothing that depends on two files is stored (no resolved links, no tag counts), so a refresh touches one file's
-//! facts only; `refresh_equals_rebuild` holds that. Answers are remembered until the next change ([`remembered`]). Deliberately not here: note text, text search, Dataview.
+//! facts only; `refresh_equals_rebuild` holds that. Answers over the whole vault are remembered, and the last few changes
+//! are worked into them ([`remembered`], [`changes`]). Deliberately not here: note text, text search, Dataview.
 
 mod addresses;
+mod changes;
 mod find;
 mod gather;
 mod graph;
@@ -26,7 +28,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use find::Lookup;
-pub use graph::{Backlink, Leads, Outgoing};
+pub use graph::{Backlink, Leads, LinkingNote, Outgoing};
 pub use info::{FileInfo, HeadingInfo, LinkInfo, Problem, TagInfo};
 pub use live::Live;
 pub use property::Property;
@@ -41,9 +43,7 @@ pub(crate) use load::threads;
 pub(crate) use remembered::Remembered;
 
 /// Properties as the catalog keeps them, for whoever has them from elsewhere.
-pub(crate) fn kept_properties(
-    map: &serde_json::Map<String, serde_json::Value>,
-) -> Box<[(Arc<str>, Property)]> {
+pub(crate) fn kept_properties(map: &serde_json::Map<String, serde_json::Value>) -> Box<[(Text, Property)]> {
     property::keep_map(map, &intern::Interner::default())
 }
 
@@ -60,6 +60,8 @@ pub(crate) fn fold(text: &str) -> String {
 use crate::error::Result;
 use crate::files::Files;
 use crate::path::{VaultFolder, VaultPath};
+use crate::text::Text;
+use changes::Changes;
 use intern::Interner;
 use keys::{Id, KeyIndex, name_key};
 use remembered::{Number, State};
@@ -80,6 +82,7 @@ pub struct Catalog {
     generation: u64,
     replaced: usize,
     number: Number,
+    changes: Changes,
     /// The answers of those who see everything.
     remembered: Remembered,
 }
@@ -253,8 +256,12 @@ impl Catalog {
         infos.dedup_by(|a, b| a.path == b.path);
         self.order = (0..infos.len() as Id).collect();
         self.free.clear();
-        infos.iter().zip(0..).for_each(|(info, id)| self.index(info, id));
+        let all = || infos.iter().zip(0..);
+        self.names = KeyIndex::of(all().map(|(info, id)| (name_key(info.path.as_str()), id)));
+        self.linking =
+            KeyIndex::of(all().flat_map(|(info, id)| link_keys(info).into_iter().map(move |key| (key, id))));
         self.slots = infos.into_iter().map(Some).collect();
+        self.changes.all(self.generation + 1);
     }
 
     fn put(&mut self, info: FileInfo) {
@@ -267,6 +274,7 @@ impl Catalog {
             Err(place) => {
                 let id = self.free.pop().unwrap_or(self.slots.len() as Id);
                 self.order.insert(place, id);
+                self.changes.add(self.generation + 1, id, None);
                 id
             }
         };
@@ -287,6 +295,7 @@ impl Catalog {
         let Some(info) = self.slots.get_mut(id as usize).and_then(Option::take) else { return };
         self.names.remove(name_key(info.path.as_str()), id);
         link_keys(&info).into_iter().for_each(|key| self.linking.remove(key, id));
+        self.changes.add(self.generation + 1, id, Some(info));
         self.free.push(id);
         self.replaced += 1;
     }

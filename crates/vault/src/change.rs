@@ -170,6 +170,8 @@ impl Change {
     /// Lines added and removed.
     pub fn lines(&self) -> (usize, usize) {
         let Some((before, after)) = self.texts() else { return (0, 0) };
+        // Most edits change one place: what stands before and behind it need not be compared line by line.
+        let (before, after) = where_they_differ(before, after);
         let mut counts = (0, 0);
         for op in line_diff(before, after).ops() {
             match op.tag() {
@@ -228,9 +230,58 @@ fn line_diff<'a>(before: &'a str, after: &'a str) -> TextDiff<'a, 'a, str> {
     TextDiff::configure().timeout(DIFF_TIME).diff_lines(before, after)
 }
 
+/// Both texts without the lines that they begin and end with alike. What is left has the same lines added and removed.
+fn where_they_differ<'t>(before: &'t str, after: &'t str) -> (&'t str, &'t str) {
+    let alike = before.bytes().zip(after.bytes()).take_while(|(a, b)| a == b).count();
+    let end_of_line = |byte: &u8| *byte == b'\n';
+    let head = before.as_bytes()[..alike].iter().rposition(end_of_line).map_or(0, |at| at + 1);
+    let (before, after) = (&before[head..], &after[head..]);
+    let alike = before.bytes().rev().zip(after.bytes().rev()).take_while(|(a, b)| a == b).count();
+    let first = before.as_bytes()[before.len() - alike..].iter().position(end_of_line);
+    let tail = first.map_or(0, |at| alike - at - 1);
+    (&before[..before.len() - tail], &after[..after.len() - tail])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_where_texts_differ_has_the_same_lines_added_and_removed() {
+        let count = |before: &str, after: &str| {
+            line_diff(before, after).ops().iter().fold((0, 0), |sum, op| match op.tag() {
+                similar::DiffTag::Equal => sum,
+                _ => (sum.0 + op.new_range().len(), sum.1 + op.old_range().len()),
+            })
+        };
+        let texts = [
+            "",
+            "a",
+            "a\n",
+            "\n",
+            "\n\n",
+            "a\nb\n",
+            "a\nb",
+            "a\nb\nc\n",
+            "a\nc\n",
+            "b\nb\nb\n",
+            "b\nb\n",
+            "a\r\nb\r\n",
+            "é\nü\n",
+            "è\nü\n",
+            "x\na\nb\ny\n",
+            "x\nb\na\ny\n",
+            "a\n\nb\n\nc",
+            "a\n\nc",
+        ];
+        for before in texts {
+            for after in texts {
+                let (left, right) = where_they_differ(before, after);
+                assert_eq!(count(left, right), count(before, after), "{before:?} {after:?}");
+            }
+        }
+        assert_eq!(where_they_differ("a\nb\nc\nd\n", "a\nb\nx\nc\nd\n"), ("c\n", "x\nc\n"));
+    }
 
     #[track_caller]
     fn check(from: &str, to: &str, trash: Trash, expected: &[&str]) {

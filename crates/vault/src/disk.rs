@@ -119,7 +119,7 @@ impl Disk {
 
     /// What lies at a path: nothing, a file, a folder, or something that is neither.
     pub fn look(&self, path: &VaultPath) -> Result<Option<(Kind, State)>> {
-        let parent = match self.open_folder(&path.parent()) {
+        let parent = match self.place(&path.parent()) {
             Ok(parent) => parent,
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
             Err(errno) => return Err(self.explain(path, errno)),
@@ -132,6 +132,16 @@ impl Disk {
                 _ => Err(Error::Special { path: path.clone() }),
             },
             Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(self.explain(path, errno)),
+        }
+    }
+
+    /// The state of what lies at a path, in one question to the kernel, only to be compared with an earlier one: links on the
+    /// way are followed, so nothing may be opened or judged by it.
+    pub(crate) fn glance(&self, path: &VaultPath) -> Result<Option<State>> {
+        match fs::statat(&self.root, path.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(state(&stat))),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
             Err(errno) => Err(self.explain(path, errno)),
         }
     }
@@ -165,7 +175,7 @@ impl Disk {
 
     /// Puts a staged file in place of `path`, which must be there. The old file ends up in the stage.
     pub(crate) fn put(&self, stage: &Stage, staged: &Staged, path: &VaultPath) -> Result<Replaced> {
-        let parent = self.open_folder(&path.parent()).map_err(|errno| self.explain(path, errno))?;
+        let parent = self.place(&path.parent()).map_err(|errno| self.explain(path, errno))?;
         let swap = |flags| fs::renameat_with(&stage.folder, &staged.name, &parent, path.name(), flags);
         match swap(RenameFlags::EXCHANGE) {
             Ok(()) => Ok(Replaced::Kept),
@@ -180,21 +190,21 @@ impl Disk {
 
     /// Puts a staged file at `path`, where nothing may be.
     pub(crate) fn put_new(&self, stage: &Stage, staged: &Staged, path: &VaultPath) -> Result<()> {
-        let parent = self.open_folder(&path.parent()).map_err(|errno| self.explain(path, errno))?;
+        let parent = self.place(&path.parent()).map_err(|errno| self.explain(path, errno))?;
         rename_to_nothing(stage.folder.as_fd(), &staged.name, parent.as_fd(), path.name())
             .map_err(|errno| self.cannot("create", path, errno))
     }
 
     /// Takes a file out of the vault into the stage.
     pub(crate) fn take(&self, stage: &Stage, path: &VaultPath, name: &str) -> Result<()> {
-        let parent = self.open_folder(&path.parent()).map_err(|errno| self.explain(path, errno))?;
+        let parent = self.place(&path.parent()).map_err(|errno| self.explain(path, errno))?;
         rename_to_nothing(parent.as_fd(), path.name(), stage.folder.as_fd(), name)
             .map_err(|errno| self.cannot("remove", path, errno))
     }
 
     /// Puts a file that was taken back in its place.
     pub(crate) fn give_back(&self, stage: &Stage, name: &str, path: &VaultPath) -> Result<()> {
-        let parent = self.open_folder(&path.parent()).map_err(|errno| self.explain(path, errno))?;
+        let parent = self.place(&path.parent()).map_err(|errno| self.explain(path, errno))?;
         fs::renameat(&stage.folder, name, &parent, path.name())
             .map_err(|errno| self.cannot("restore", path, errno))
     }
@@ -215,8 +225,8 @@ impl Disk {
 
     /// Moves a file or folder to a place where nothing may be.
     pub(crate) fn rename(&self, from: &VaultPath, to: &VaultPath) -> Result<()> {
-        let old = self.open_folder(&from.parent()).map_err(|errno| self.explain(from, errno))?;
-        let new = self.open_folder(&to.parent()).map_err(|errno| self.explain(to, errno))?;
+        let old = self.place(&from.parent()).map_err(|errno| self.explain(from, errno))?;
+        let new = self.place(&to.parent()).map_err(|errno| self.explain(to, errno))?;
         if self.is_same_file(&old, from, &new, to) {
             return fs::renameat(&old, from.name(), &new, to.name())
                 .map_err(|errno| self.cannot("move", from, errno));
@@ -227,14 +237,14 @@ impl Disk {
 
     /// Makes one folder; its parent must be there.
     pub(crate) fn make_folder(&self, path: &VaultPath) -> Result<()> {
-        let parent = self.open_folder(&path.parent()).map_err(|errno| self.explain(path, errno))?;
+        let parent = self.place(&path.parent()).map_err(|errno| self.explain(path, errno))?;
         fs::mkdirat(&parent, path.name(), Mode::from_raw_mode(0o777))
             .map_err(|errno| self.cannot("create the folder", path, errno))
     }
 
     /// Removes an empty folder.
     pub(crate) fn remove_folder(&self, path: &VaultPath) -> Result<()> {
-        let parent = self.open_folder(&path.parent()).map_err(|errno| self.explain(path, errno))?;
+        let parent = self.place(&path.parent()).map_err(|errno| self.explain(path, errno))?;
         fs::unlinkat(&parent, path.name(), AtFlags::REMOVEDIR).map_err(|errno| match errno {
             Errno::NOTEMPTY | Errno::EXIST => Error::NotEmpty { path: path.clone() },
             errno => self.cannot("remove the folder", path, errno),
@@ -265,8 +275,21 @@ impl Disk {
         }
     }
 
+    /// A folder, to name something in it. Not opened for reading: that would tell every program that watches the vault, our own
+    /// among them.
+    fn place(&self, folder: &VaultFolder) -> rustix::io::Result<OwnedFd> {
+        #[cfg(target_os = "linux")]
+        return self.open_folder_for(folder, OFlags::DIRECTORY | OFlags::PATH);
+        #[cfg(not(target_os = "linux"))]
+        return self.open_folder(folder);
+    }
+
+    /// A folder, to read or to sync it.
     fn open_folder(&self, folder: &VaultFolder) -> rustix::io::Result<OwnedFd> {
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY;
+        self.open_folder_for(folder, OFlags::DIRECTORY | OFlags::RDONLY)
+    }
+
+    fn open_folder_for(&self, folder: &VaultFolder, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         match folder.path() {
             None => fs::openat(&self.root, ".", flags | OFlags::CLOEXEC, Mode::empty()),
             Some(path) => self.open_beneath(path, flags),

@@ -13,7 +13,7 @@ mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -30,7 +30,7 @@ use crate::policy::Limits;
 use background::Bell;
 use missed::{Changed, Missed};
 pub use model::Embedding;
-pub(crate) use turns::Turns;
+pub(crate) use turns::{Patient, Turns};
 
 /// What is told about a long piece of work: what it is, how far, of how much.
 pub type OnProgress = Box<dyn Fn(&str, usize, usize) + Send + Sync>;
@@ -211,6 +211,8 @@ impl Finder {
             return None;
         }
         let _one = self.opening_text.try_lock().ok()?;
+        // Whoever reads the vault for the catalog meanwhile has time; this one waits for an answer.
+        let _first = self.turns.ask();
         // What fails here is read from the files, and said by whoever cannot do without the index.
         self.open_text(&Nobody).ok()
     }
@@ -228,6 +230,9 @@ impl Finder {
         self.text_missed.start();
         let folder = self.folder.join("index");
         let index = TextIndex::open_or_build_before(self.files(), &folder, &tell, witness)?;
+        if self.staying.load(Ordering::Relaxed) {
+            index.prepare();
+        }
         let index = self.text.get_or_init(|| index);
         let caught_up = match self.text_missed.end() {
             Changed::Nothing => Ok(()),

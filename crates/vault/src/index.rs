@@ -15,8 +15,10 @@ mod exact;
 mod field;
 mod forms;
 mod found;
+mod holders;
 mod letters;
 mod merge;
+mod names;
 mod plan;
 mod postings;
 mod ranked;
@@ -32,6 +34,7 @@ mod writer;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+pub use holders::{Holders, WordsQuery};
 pub use ranked::{Hit, Ranked, RankedQuery, Recency};
 pub(crate) use segment::Damage;
 pub use snippet::Snippet;
@@ -82,17 +85,6 @@ pub struct Progress {
     pub done: usize,
     /// Files in all.
     pub total: usize,
-}
-
-/// The files that hold a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holders {
-    /// The files, in path order.
-    pub paths: Vec<VaultPath>,
-    /// Whether each of them is known to hold it.
-    pub certain: bool,
-    /// Files that could not be read as text.
-    pub unread: usize,
 }
 
 /// What the index holds.
@@ -230,21 +222,22 @@ impl TextIndex {
         snippet::snippets(&*self.files, path, &ranked.words)
     }
 
-    /// The files that hold a text, in path order, and whether that is certain without a look into them; `None` if the index
-    /// cannot rule out any. Files that could not be read as text are counted, not named.
-    pub fn holders(&self, query: &Query, visible: Visible<'_>, sight: &Sight) -> Result<Option<Holders>> {
-        let state = self.state();
-        let among = Among::new(&state, &found::picked(query), visible, sight)?;
-        let Ok(found::Candidates::These { docs, exact }) = found::candidates(&state, query, &among) else {
-            return Ok(None);
-        };
-        let mut paths = Vec::new();
-        for (slot, docs) in state.slots.iter().zip(docs) {
-            paths.extend(docs.iter().filter_map(|(doc, _)| slot.path(*doc)));
+    /// The notes that hold all words of a query; `None` if the index cannot rule out any.
+    pub fn holders(
+        &self,
+        query: &WordsQuery<'_>,
+        visible: Visible<'_>,
+        sight: &Sight,
+    ) -> Result<Option<Holders>> {
+        for _ in 0..2 {
+            let state = self.state();
+            let among = Among::new(&state, &state::Picked::default(), visible, sight)?;
+            match holders::holders(&state, query, &among) {
+                Ok(found) => return Ok(found),
+                Err(damage) => self.heal(&state, &damage)?,
+            }
         }
-        paths.sort();
-        let unread = state.of_kind(segment::Kind::Unread, &among).len();
-        Ok(Some(Holders { paths, certain: exact, unread }))
+        Ok(None)
     }
 
     /// The files that a query has to look into, in path order; `None` if the index cannot rule out any.
@@ -260,6 +253,13 @@ impl TextIndex {
         }
         paths.sort();
         Ok(Some(paths))
+    }
+
+    /// Makes what every search needs and the first would make otherwise: for programs that stay.
+    pub(crate) fn prepare(&self) {
+        self.state().slots.iter().for_each(|slot| {
+            slot.names();
+        });
     }
 
     /// What the index holds.

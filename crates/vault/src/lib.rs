@@ -3,6 +3,7 @@
 //! Called by `pipeline` (which owns the one [`Vault`] and hands out scoped views) and, through views, by `tools`.
 //! Deliberately not here: models, networks, approval, audit. Plain synchronous code, useful alone.
 
+mod arrears;
 pub mod canvas;
 pub mod catalog;
 pub mod change;
@@ -25,10 +26,12 @@ pub mod policy;
 pub mod query;
 pub mod recover;
 pub mod restore;
+mod rules;
 pub mod search;
 mod sights;
 pub mod store;
 pub mod template;
+pub mod text;
 pub mod vault;
 pub mod view;
 pub mod watch;

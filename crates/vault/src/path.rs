@@ -116,29 +116,22 @@ impl VaultPath {
 
     /// The last segment: `Plan.md` of `Projects/Plan.md`.
     pub fn name(&self) -> &str {
-        self.0.rsplit('/').next().unwrap_or(&self.0)
+        last_name(&self.0)
     }
 
     /// The name without its extension: `Plan` of `Projects/Plan.md`.
     pub fn stem(&self) -> &str {
-        let name = self.name();
-        match name.rfind('.') {
-            Some(dot) if dot > 0 => &name[..dot],
-            _ => name,
-        }
+        stem_of_name(self.name())
     }
 
     /// The extension as written, without the dot.
     pub fn extension(&self) -> Option<&str> {
-        let name = self.name();
-        name.rfind('.').filter(|dot| *dot > 0).map(|dot| &name[dot + 1..])
+        extension_of_name(self.name())
     }
 
     /// Whether this is a Markdown note by its extension (`.md`, `.markdown`, in any case).
     pub fn is_note(&self) -> bool {
-        self.extension().is_some_and(|extension| {
-            extension.eq_ignore_ascii_case("md") || extension.eq_ignore_ascii_case("markdown")
-        })
+        is_note_name(self.name())
     }
 
     /// The folder that holds it; the vault's root where there is no slash.
@@ -183,9 +176,36 @@ impl VaultPath {
     /// lower-cased, without invisible characters, trailing dots, trailing spaces and NTFS stream names.
     /// Policy compares these, so that `.OBSIDIAN./app.json` does not slip past a rule for `.obsidian/`.
     pub fn folded(&self) -> String {
+        if is_folded_by_case(&self.0) {
+            return self.0.to_ascii_lowercase();
+        }
         let segments: Vec<String> = self.segments().map(fold_segment).collect();
         segments.join("/")
     }
+}
+
+/// The last segment of a path as text; for those who hold many and make values of few.
+pub(crate) fn last_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// A name without its extension.
+pub(crate) fn stem_of_name(name: &str) -> &str {
+    match name.rfind('.') {
+        Some(dot) if dot > 0 => &name[..dot],
+        _ => name,
+    }
+}
+
+/// Whether a name is that of a Markdown note.
+pub(crate) fn is_note_name(name: &str) -> bool {
+    extension_of_name(name).is_some_and(|extension| {
+        extension.eq_ignore_ascii_case("md") || extension.eq_ignore_ascii_case("markdown")
+    })
+}
+
+fn extension_of_name(name: &str) -> Option<&str> {
+    name.rfind('.').filter(|dot| *dot > 0).map(|dot| &name[dot + 1..])
 }
 
 fn is_uri(text: &str) -> bool {
@@ -255,6 +275,12 @@ fn percent_decode(text: &str) -> String {
         }
     }
     String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Whether nothing but the case of its letters is folded: every rule of every call asks for this.
+fn is_folded_by_case(path: &str) -> bool {
+    let cut = |pair: &[u8]| matches!(pair, [b'.' | b' ', b'/'] | [b':', b':']);
+    path.is_ascii() && !path.ends_with(['.', ' ']) && !path.as_bytes().windows(2).any(cut)
 }
 
 fn fold_segment(segment: &str) -> String {

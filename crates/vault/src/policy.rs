@@ -5,6 +5,7 @@
 //! file system takes for the same one is judged the same. A rule file that cannot be read refuses everything.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use unicode_normalization::UnicodeNormalization;
@@ -21,7 +22,7 @@ pub const PROTECT_FILES: [&str; 3] = [".verger/protect", ".vergerprotected", ".o
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
     limits: Limits,
-    rules: Rules,
+    rules: Arc<Rules>,
 }
 
 /// The part of a scope that a person configures: path prefixes and the read-only switch.
@@ -204,8 +205,8 @@ fn is_hit(rules: &Gitignore, text: &str) -> bool {
 
 impl Scope {
     /// A scope from a person's limits and the vault's rules.
-    pub fn new(limits: Limits, rules: Rules) -> Scope {
-        Scope { limits, rules }
+    pub fn new(limits: Limits, rules: impl Into<Arc<Rules>>) -> Scope {
+        Scope { limits, rules: rules.into() }
     }
 
     /// Whether a path may be read.
@@ -299,7 +300,7 @@ impl Scope {
     /// A scope that allows at most what both allow.
     #[must_use]
     pub fn narrowed(&self, limits: &Limits) -> Scope {
-        Scope { limits: self.limits.narrowed(limits), rules: self.rules.clone() }
+        Scope { limits: self.limits.narrowed(limits), rules: Arc::clone(&self.rules) }
     }
 
     /// The limits inside.
@@ -310,6 +311,10 @@ impl Scope {
 
 /// Hidden paths are machinery: version control, keys, editors' settings. Three hold things that people ask about.
 fn is_secret(path: &VaultPath) -> bool {
+    // What is plain ASCII is folded at its end alone, so a name gets no dot in front by it.
+    if path.as_str().is_ascii() && !path.is_hidden() {
+        return false;
+    }
     let folded = path.folded();
     let mut names = folded.split('/');
     let first = names.next().unwrap_or_default();

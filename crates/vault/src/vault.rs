@@ -4,16 +4,18 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::arrears::Arrears;
 use crate::catalog::{Gathering, Live};
 use crate::commit::{self, Commit, Receipt};
 use crate::disk::{Disk, Stage};
 use crate::error::{Error, Result};
 use crate::finder::Finder;
-use crate::path::VaultPath;
-use crate::policy::{IGNORE_FILES, PROTECT_FILES, Rules, Scope};
+use crate::policy::{Rules, Scope};
 use crate::recover;
+use crate::rules::RuleBook;
+pub(crate) use crate::rules::read_rules;
 use crate::sights::Sights;
 use crate::store::gc::{self, Collected, ReadData, Report, Retention};
 use crate::store::record::Ending;
@@ -29,14 +31,15 @@ pub struct Vault {
     finder: Arc<Finder>,
     watcher: OnceLock<Watcher>,
     sights: Sights,
+    rules: RuleBook,
+    /// What the catalog has not taken in yet, and what the index and the vectors have not.
+    catalog_arrears: Arrears,
+    finder_arrears: Arrears,
     building: Mutex<()>,
     /// Whether the program stays: then what a first reading costs is worth spending on the index too.
     stays: AtomicBool,
     recovered: Vec<(String, Ending)>,
 }
-
-/// Rule files are small; a larger one is a mistake.
-const LARGEST_RULES: u64 = 1024 * 1024;
 
 impl Vault {
     /// Opens the vault at `root`, with our own data in `data`. What an interrupted process left is finished first.
@@ -53,6 +56,9 @@ impl Vault {
             catalog: OnceLock::new(),
             watcher: OnceLock::new(),
             sights: Sights::default(),
+            rules: RuleBook::default(),
+            catalog_arrears: Arrears::default(),
+            finder_arrears: Arrears::default(),
             building: Mutex::default(),
             stays: AtomicBool::new(false),
             recovered,
@@ -65,8 +71,8 @@ impl Vault {
     }
 
     /// The vault's own rules: what its ignore and protect files say now.
-    pub fn rules(&self) -> Result<Rules> {
-        read_rules(&self.disk)
+    pub fn rules(&self) -> Result<Arc<Rules>> {
+        self.rules.rules(&self.disk)
     }
 
     /// What somebody with this scope sees.
@@ -79,16 +85,21 @@ impl Vault {
         let mut store = self.store();
         let receipt = commit::commit(&self.disk, &mut store, commit)?;
         drop(store);
-        if let Some(catalog) = self.catalog.get() {
-            // The files are right whatever happens here; a catalog that lags is refreshed by the next reader.
-            catalog.refresh(&receipt.paths).ok();
-        }
-        self.finder.refresh(&receipt.paths);
+        self.catalog_arrears.add(&receipt.paths);
+        self.finder_arrears.add(&receipt.paths);
         Ok(receipt)
     }
 
     /// The catalog, read on first use. Without a watcher it is compared with the disk each time.
     pub fn catalog(&self) -> Result<&Arc<Live>> {
+        let catalog = self.catalog_as_read()?;
+        // Behind the reading, which may have come to a note before a commit did. The files are right whatever happens here; a
+        // catalog that lags is refreshed by the next change.
+        self.catalog_arrears.settle(|paths| drop(catalog.refresh(paths)));
+        Ok(catalog)
+    }
+
+    fn catalog_as_read(&self) -> Result<&Arc<Live>> {
         if let Some(catalog) = self.catalog.get() {
             if self.watcher.get().is_none() {
                 catalog.refresh_all()?;
@@ -107,18 +118,20 @@ impl Vault {
                 self.finder.text_before(&gathering)?;
                 gathering.finish()?
             }
-            false => Live::build(files)?,
+            false => Live::build_in_turn(files, self.finder.turns())?,
         };
         Ok(self.catalog.get_or_init(|| Arc::new(built)))
     }
 
     /// Saves what the caches have learnt since they were last saved. Whoever ends the program calls this.
     pub fn save(&self) -> Result<()> {
+        self.finder_arrears.settle(|paths| self.finder.refresh(paths));
         self.finder.save()
     }
 
     /// The index and the vectors. Without a watcher, whatever is open is compared with the disk each time.
     pub fn finder(&self) -> Result<&Finder> {
+        self.finder_arrears.settle(|paths| self.finder.refresh(paths));
         if self.watcher.get().is_none() {
             self.finder.refresh_all()?;
         }
@@ -209,29 +222,6 @@ impl Vault {
     }
 }
 
-/// The vault's own rules, as its files say now.
-pub(crate) fn read_rules(disk: &Disk) -> Result<Rules> {
-    let read = |files: &'static [VaultPath]| -> Result<Vec<(&'static str, String)>> {
-        let texts = files.iter().filter_map(|file| Some((file.as_str(), rule_file(disk, file).transpose()?)));
-        texts.map(|(name, text)| Ok((name, text?))).collect()
-    };
-    let (ignore, protect) = rule_files()?;
-    Rules::parse(&read(ignore)?, &read(protect)?)
-}
-
-/// A rule file that is there but cannot be read refuses everything: the rules are unknown, not absent.
-fn rule_file(disk: &Disk, path: &VaultPath) -> Result<Option<String>> {
-    let name = path.as_str();
-    match disk.read_up_to(path, LARGEST_RULES) {
-        Ok((bytes, _)) => match String::from_utf8(bytes) {
-            Ok(text) => Ok(Some(text)),
-            Err(_) => Err(unreadable_rules(name, "it is not text")),
-        },
-        Err(Error::Missing { .. } | Error::NotAFolder { .. }) => Ok(None),
-        Err(error) => Err(unreadable_rules(name, &error.to_string())),
-    }
-}
-
 /// Ends interrupted commits and sweeps what they left in the stage. Without either there is nothing to wait for.
 fn recover_now(disk: &Disk, store: &mut Store) -> Result<Vec<(String, Ending)>> {
     let interrupted = store.log.entries().last().is_some_and(|entry| entry.ending.is_none());
@@ -242,7 +232,7 @@ fn recover_now(disk: &Disk, store: &mut Store) -> Result<Vec<(String, Ending)>> 
     if store.log.damage().is_some() || !(interrupted || leftovers) {
         return Ok(Vec::new());
     }
-    let lock = store.lock_handle()?;
+    let lock = store.lock_handle();
     let _held = store::hold(&lock)?;
     store.log.catch_up()?;
     let ended = recover::finish_interrupted(disk, store)?;
@@ -260,26 +250,4 @@ fn refuse_inside(root: &Path, data: &Path) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// The rule files as paths, made once: every call asks for the rules.
-fn rule_files() -> Result<(&'static [VaultPath], &'static [VaultPath])> {
-    static FILES: LazyLock<Result<[Vec<VaultPath>; 2]>> = LazyLock::new(|| {
-        let parse = |name: &&str| {
-            VaultPath::parse(name).map_err(|error| Error::Path { text: (*name).to_owned(), error })
-        };
-        let all = |names: [&str; 3]| names.iter().map(parse).collect::<Result<Vec<_>>>();
-        Ok([all(IGNORE_FILES)?, all(PROTECT_FILES)?])
-    });
-    match &*FILES {
-        Ok([ignore, protect]) => Ok((ignore, protect)),
-        Err(error) => Err(unreadable_rules("the rule files", &error.to_string())),
-    }
-}
-
-fn unreadable_rules(name: &str, detail: &str) -> Error {
-    Error::Damaged {
-        what: format!("the rule file `{name}`"),
-        detail: format!("{detail}; mend it, nothing may be read or written until then"),
-    }
 }

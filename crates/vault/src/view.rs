@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::files::{Entry, Files, Kind, Stat};
 use crate::finder::{FindQuery, NotesFound};
 use crate::health::{self, Finding};
-use crate::index::Holders;
+use crate::index::{Holders, WordsQuery};
 use crate::path::{VaultFolder, VaultPath};
 use crate::periodic;
 use crate::policy::Scope;
@@ -212,19 +212,13 @@ impl<'v> View<'v> {
         search::search(self.vault.disk(), &paths, query)
     }
 
-    /// The notes whose text holds this text, case ignored; none where no index can say so soon.
-    pub fn holders(&self, text: &str) -> Result<Option<Holders>> {
+    /// The notes that hold all words in their name or text, case ignored; none where no index can say so soon.
+    pub fn holders(&self, query: &WordsQuery<'_>) -> Result<Option<Holders>> {
         let finder = self.vault.finder()?;
         let seen = self.vault.sights().of(self.scope);
         let sees = |path: &VaultPath| seen.sees(self.scope, path);
         let Some(index) = finder.text_if_ready() else { return Ok(None) };
-        let pattern = search::Pattern::Literal(text.to_owned());
-        let query = Query { case: search::Case::Ignore, ..Query::new(pattern) };
-        let mut found = index.holders(&query, visible(self.scope, &sees), seen.index())?;
-        if let Some(found) = &mut found {
-            found.paths.retain(VaultPath::is_note);
-        }
-        Ok(found)
+        index.holders(query, visible(self.scope, &sees), seen.index())
     }
 
     /// The notes with every word in their name or text, by reading all that start with `prefix`; and how many could not be read.
@@ -235,15 +229,17 @@ impl<'v> View<'v> {
     ) -> Result<(Vec<VaultPath>, usize)> {
         let seen = self.vault.sights().of(self.scope);
         let _first = self.vault.finder()?.turns().ask();
-        let mut paths = Vec::new();
-        self.vault.disk().walk_names(&VaultFolder::default(), &mut |path| {
-            let wanted = path.is_note() && path.as_str().starts_with(prefix);
-            if wanted && (self.scope.hides_nothing() || seen.sees(self.scope, &path)) {
-                paths.push(path);
-            }
-        })?;
+        let disk = self.vault.disk();
+        let walk = |each: &mut dyn FnMut(VaultPath)| {
+            disk.walk_names(&VaultFolder::default(), &mut |path| {
+                let wanted = path.is_note() && path.as_str().starts_with(prefix);
+                if wanted && (self.scope.hides_nothing() || seen.sees(self.scope, &path)) {
+                    each(path);
+                }
+            })
+        };
         let go_on = || self.stop.is_none_or(|stop| !stop());
-        Ok(search::with_all_words(self.vault.disk(), &paths, words, &go_on))
+        search::with_all_words(disk, walk, words, &go_on)
     }
 
     /// Finds notes by words, by meaning, or by both.

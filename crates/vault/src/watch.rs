@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use notify::event::{CreateKind, EventKind, ModifyKind};
+use notify::event::{AccessKind, CreateKind, EventKind, ModifyKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::catalog::{Live, Visible};
@@ -59,8 +59,13 @@ impl Watcher {
     pub fn start(root: &Path, live: Arc<Live>, report: impl Fn(Report) + Send + 'static) -> Result<Watcher> {
         let (sender, receiver) = mpsc::channel();
         let events = sender.clone();
-        // A failed send means that the watcher is being dropped.
-        let handler = move |event| drop(events.send(Signal::Event(event)));
+        let handler = move |event: notify::Result<Event>| {
+            // Every read opens a file, and says nothing: nobody need wake up for it.
+            if !event.as_ref().is_ok_and(is_mere_opening) {
+                // A failed send means that the watcher is being dropped.
+                drop(events.send(Signal::Event(event)));
+            }
+        };
         let failed = |error| Error::io(format!("watching `{}`", root.display()), into_io(error));
         let mut system = notify::recommended_watcher(handler).map_err(failed)?;
         system.watch(root, RecursiveMode::Recursive).map_err(failed)?;
@@ -82,6 +87,10 @@ impl Drop for Watcher {
             drop(thread.join());
         }
     }
+}
+
+fn is_mere_opening(event: &Event) -> bool {
+    matches!(event.kind, EventKind::Access(AccessKind::Open(_))) && !event.need_rescan()
 }
 
 fn into_io(error: notify::Error) -> std::io::Error {

@@ -87,6 +87,9 @@ pub struct Asking {
     /// Go on with this conversation (see `verger sessions`).
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
+    /// Go on with a conversation whose last turn was left half way, without saying anything new.
+    #[arg(long, value_name = "ID", conflicts_with = "session")]
+    pub go_on: Option<String>,
     /// Do not ask: yes to every change of the vault. What would send something away still needs a person.
     #[arg(long, short = 'y')]
     pub yes: bool,
@@ -102,6 +105,17 @@ pub struct Asking {
     /// At most this much money.
     #[arg(long, value_name = "DOLLARS")]
     pub dollars: Option<f64>,
+}
+
+/// Options of `verger acp`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct AcpOptions {
+    /// The model: `provider@model`, an alias, `fast`, `main` or `flagship`, or `script@FILE`.
+    #[arg(long, value_name = "MODEL", env = "VERGER_MODEL")]
+    pub model: Option<String>,
+    /// Who speaks in a new conversation (see `verger agents`).
+    #[arg(long, value_name = "AGENT")]
+    pub agent: Option<String>,
 }
 
 /// The commands.
@@ -164,6 +178,16 @@ pub enum Command {
         #[arg(long, short = 'm', value_name = "COUNT")]
         limit: Option<usize>,
     },
+    /// List the models that can be asked: of services whose key is set, and of Ollama and LM Studio on this machine.
+    Models,
+    /// Talk with a model that knows the vault: it searches, reads, and changes what you approve.
+    #[command(
+        after_help = "Examples:\n  verger chat\n  verger chat --agent reader --model ollama@qwen3\n  verger chat --session 3fa9\n\nIn it: /help lists the commands, @ completes notes, Ctrl-C stops a turn, Ctrl-D ends."
+    )]
+    Chat {
+        #[command(flatten)]
+        asking: Asking,
+    },
     /// Ask a model one question; it may use the vault's tools to answer it.
     #[command(
         after_help = "Examples:\n  verger ask \"What did I decide about the fence?\"\n  git log -5 | verger ask \"Put this into today's note\" --yes\n  verger ask --json \"List open loops\"     every event as a line of JSON\n\nExit codes: 0 answered, 1 failed or a limit was reached. Connect a model first: docs/guide/models.md"
@@ -174,6 +198,11 @@ pub enum Command {
         #[command(flatten)]
         asking: Asking,
     },
+    /// Work in an editor that speaks the Agent Client Protocol (Zed, Neovim, Obsidian plugins), over stdin and stdout.
+    #[command(
+        after_help = "The editor starts it itself, e.g. Zed with this in its settings:\n  {\"agent_servers\": {\"Verger\": {\"type\": \"custom\", \"command\": \"verger\", \"args\": [\"acp\", \"--vault\", \"/path/to/vault\"]}}}\nMore: docs/guide/acp.md"
+    )]
+    Acp(AcpOptions),
     /// A chat that lives in a note: let a model answer it, make one, name it, clear it.
     #[command(
         after_help = "Examples:\n  verger note new --template Meeting\n  verger note run \"ChatGPT_MD/chats/20260507091500.md\"\n  verger note title Chat --yes\n\nThe form of such a note is in docs/guide/notes-chat.md. Ctrl-C stops an answer and keeps what is there."
@@ -363,7 +392,39 @@ pub enum Command {
         #[command(subcommand)]
         what: Option<Grants>,
     },
-    /// Check the store, the audit and how they fit together.
+    /// List the agents, look at one, and trust one that the vault brings.
+    #[command(
+        after_help = "Examples:\n  verger agents\n  verger agents show writer\n  verger agents trust gardener"
+    )]
+    Agents {
+        /// What to do.
+        #[command(subcommand)]
+        what: Option<AgentsWhat>,
+    },
+    /// List the skills, look at one, add one, and trust one that the vault brings.
+    #[command(
+        after_help = "Examples:\n  verger skills\n  verger skills add ~/Downloads/pdf-forms\n  verger skills trust tidy-up"
+    )]
+    Skills {
+        /// What to do.
+        #[command(subcommand)]
+        what: Option<SkillsWhat>,
+    },
+    /// List what the vault would tell the agent (AGENTS.md, rules, workflows, agents, skills), and trust it as it is.
+    #[command(
+        after_help = "Examples:\n  verger trust\n  verger trust AGENTS.md\n  verger trust --all\n  verger trust AGENTS.md --forget"
+    )]
+    Trust(TrustOptions),
+    /// List, search, fork, rename and remove conversations.
+    #[command(
+        after_help = "ID is a conversation's id, the start of it, or its title.\nExamples:\n  verger sessions\n  verger sessions search quince --role user\n  verger sessions fork 3fa9 --at 12\n  verger sessions rename 3fa9 Garden plans"
+    )]
+    Sessions {
+        /// What to do.
+        #[command(subcommand)]
+        what: Option<SessionsWhat>,
+    },
+    /// Check the store, the audit, how they fit together, and the conversations.
     Check {
         /// Read the stored files too and compare them with their names.
         #[arg(long)]
@@ -595,6 +656,12 @@ pub enum Dev {
         /// The address of the scenario's server.
         url: String,
     },
+    /// Print what a model is told before a conversation: the system prompt and the tools.
+    Prompt {
+        /// Which agent.
+        #[arg(long, default_value = "agent")]
+        agent: String,
+    },
     /// Become another program that ends with its parent.
     BecomeServer {
         /// The parent's process id.
@@ -603,6 +670,79 @@ pub enum Dev {
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
         command: Vec<std::ffi::OsString>,
     },
+}
+
+/// What can be done with agents.
+#[derive(Debug, Clone, Subcommand)]
+pub enum AgentsWhat {
+    /// List them.
+    List,
+    /// Show one, with the tools that it may call.
+    Show {
+        /// Its slug.
+        slug: String,
+    },
+    /// Look at one of the vault, and let it be used as it is.
+    Trust {
+        /// Its slug.
+        slug: String,
+        /// Do not ask.
+        #[arg(long, short = 'y')]
+        yes: bool,
+    },
+}
+
+/// What can be done with skills.
+#[derive(Debug, Clone, Subcommand)]
+pub enum SkillsWhat {
+    /// List them.
+    List,
+    /// Show one, with what it could do.
+    Show {
+        /// Its name.
+        name: String,
+    },
+    /// Look at one, and let it be used as it is.
+    Trust {
+        /// Its name.
+        name: String,
+        /// Do not ask.
+        #[arg(long, short = 'y')]
+        yes: bool,
+    },
+    /// Copy one from a folder, after showing what it could do.
+    Add {
+        /// The folder that holds its SKILL.md.
+        #[arg(value_hint = clap::ValueHint::DirPath)]
+        folder: PathBuf,
+        /// Do not ask.
+        #[arg(long, short = 'y')]
+        yes: bool,
+    },
+    /// Take one away; it is kept aside.
+    Rm {
+        /// Its name.
+        name: String,
+        /// Do not ask.
+        #[arg(long, short = 'y')]
+        yes: bool,
+    },
+}
+
+/// What of the vault is trusted.
+#[derive(Debug, Clone, Args)]
+pub struct TrustOptions {
+    /// Paths, agents or skills; without any, lists all of them.
+    pub what: Vec<String>,
+    /// Everything that waits (with --forget: everything that is trusted).
+    #[arg(long, conflicts_with = "what")]
+    pub all: bool,
+    /// Trust it no longer.
+    #[arg(long)]
+    pub forget: bool,
+    /// Do not ask.
+    #[arg(long, short = 'y')]
+    pub yes: bool,
 }
 
 /// What can be done with checkpoints.
@@ -625,6 +765,67 @@ pub enum Checkpoints {
 pub enum AuditWhat {
     /// Read the whole chain and say whether a line was changed.
     Verify,
+}
+
+/// What can be done with conversations.
+#[derive(Debug, Clone, Subcommand)]
+pub enum SessionsWhat {
+    /// List them, the one last worked on first.
+    List {
+        /// Only those with this in their title; case does not count.
+        text: Vec<String>,
+        /// Those that other conversations started, too.
+        #[arg(long)]
+        all: bool,
+        /// At most this many.
+        #[arg(long, default_value_t = 50, value_name = "COUNT")]
+        limit: usize,
+    },
+    /// Find a text in what was said, newest first; case does not count, nothing in it is a wildcard.
+    Search {
+        /// The text.
+        #[arg(required = true)]
+        text: Vec<String>,
+        /// Only what this role said: user, assistant or tool.
+        #[arg(long)]
+        role: Option<String>,
+        /// Only in this conversation.
+        #[arg(long = "in", value_name = "ID")]
+        session: Option<String>,
+        /// At most this many places, up to 30.
+        #[arg(long, short = 'm', default_value_t = 10, value_name = "COUNT")]
+        limit: usize,
+    },
+    /// Print a conversation as Markdown.
+    #[command(alias = "export", after_help = "Example: verger sessions show 3fa9 > talk.md")]
+    Show {
+        /// The conversation.
+        id: String,
+    },
+    /// Copy a conversation, to go on from there another way.
+    Fork {
+        /// The conversation.
+        id: String,
+        /// Only up to and with this step.
+        #[arg(long, value_name = "N")]
+        at: Option<u64>,
+    },
+    /// Give a conversation another title.
+    Rename {
+        /// The conversation.
+        id: String,
+        /// The title.
+        #[arg(required = true)]
+        title: Vec<String>,
+    },
+    /// Remove a conversation and those that it started, for good.
+    Rm {
+        /// The conversation.
+        id: String,
+        /// Do not ask.
+        #[arg(long, short = 'y')]
+        yes: bool,
+    },
 }
 
 /// What can be done with grants.

@@ -3,5 +3,8 @@
 pub mod ask;
 pub mod asker;
 pub mod cast;
+mod editor;
+mod keys;
 mod markdown;
+pub mod room;
 pub mod screen;

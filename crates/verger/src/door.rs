@@ -252,6 +252,8 @@ pub fn build_road_with(place: &Place, registry: Registry) -> Result<Road, Failur
 pub const AUDIT: &str = "audit.jsonl";
 /// The grants' file in the data folder.
 pub const GRANTS: &str = "grants.json";
+/// The conversations' file in the data folder.
+pub const STATE: &str = "state.db";
 
 /// `[[Name|shown]]` and `Name` are the same note.
 pub fn wiki_name(text: &str) -> &str {

@@ -65,6 +65,12 @@ impl From<Refusal> for Failure {
     }
 }
 
+impl From<state::Error> for Failure {
+    fn from(error: state::Error) -> Failure {
+        Failure::from(tools::agent::search_history::refused(error))
+    }
+}
+
 impl From<vault::Error> for Failure {
     fn from(error: vault::Error) -> Failure {
         Failure::from(Refusal::from(error))

@@ -2,6 +2,7 @@
 //!
 //! stdout is data; messages, questions and errors go to stderr. Deliberately not here: anything about notes.
 
+mod acp;
 mod args;
 mod asker;
 mod chat;
@@ -17,8 +18,10 @@ mod mcp;
 mod note;
 mod paper;
 mod place;
+mod shelf;
 mod study;
 mod terminal;
+mod trust;
 mod world;
 
 use std::process::ExitCode;
@@ -46,8 +49,8 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
     use command::{
-        audit, check, dev, embed, find, help, history, init, query, query_base, rank, read, servers, tool,
-        undo, write,
+        agents, audit, check, dev, embed, find, help, history, init, query, query_base, rank, read, servers,
+        sessions, skills, tool, trust, undo, write,
     };
     let open = || Door::open(&cli.global, terminal);
     match cli.command {
@@ -92,6 +95,13 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Audit { what, last } => audit::audit(&open()?, what, last),
         Command::Grants { what } => audit::grants(&open()?, what),
         Command::Ask { words, asking } => chat::ask::ask(&cli.global, &words, &asking),
+        Command::Chat { asking } => chat::room::chat(&cli.global, &asking),
+        Command::Models => study::models::list(terminal),
+        Command::Sessions { what } => sessions::sessions(&cli.global, what, terminal),
+        Command::Agents { what } => agents::agents(&open()?, what),
+        Command::Skills { what } => skills::skills(&open()?, what),
+        Command::Trust(options) => trust::trust(&open()?, &options),
+        Command::Acp(options) => acp::serve(&cli.global, &options, terminal),
         Command::Note { what } => note::note(&cli.global, terminal, what),
         Command::Embed => embed::embed(&cli.global, terminal),
         Command::Check { read_data, repair } => check::check(&open()?, read_data, repair),
@@ -103,6 +113,7 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Mcp(McpOptions { what: Some(McpWhat::Install(wanted)), .. }) => {
             install::install(&cli.global, &wanted, terminal)
         }
+        Command::Dev { what: args::Dev::Prompt { agent } } => study::prompt(&cli.global, &agent, terminal),
         Command::Dev { what } => dev::dev(what),
         Command::Mcp(options) => mcp::serve(&cli.global, &options, terminal),
         Command::Docs { page } => tool::docs(terminal, page),

@@ -8,6 +8,7 @@ mod app;
 mod asker;
 mod auth;
 mod complete;
+mod desk;
 mod desktop;
 mod dry;
 mod fixtures;
@@ -15,13 +16,15 @@ mod frame;
 mod hall;
 mod http;
 mod keys;
+mod line;
 mod news;
 mod progress;
 mod prompts;
 mod resource;
 mod rest;
 mod server;
-mod stdio;
+mod short;
+pub(crate) mod stdio;
 mod surface;
 mod tasks;
 mod turn;
@@ -49,7 +52,8 @@ use crate::world::RealWorld;
 use fixtures::Fixtures;
 use hall::{Approval, Connection, Hall};
 use http::settings::{self, Settings};
-use server::Server;
+use server::{Clients, Server};
+use short::Short;
 use stdio::Stdio;
 use vaults::Vaults;
 
@@ -175,8 +179,11 @@ async fn told_to_end() {
 
 async fn talk(hall: &Arc<Hall>) -> Result<(), Failure> {
     let failed = |message: String| Failure::new(Exit::Failed, "mcp", message, "start it again");
-    let transport = Stdio::start(hall.is_edit()).map_err(|error| failed(format!("no thread: {error}")))?;
-    match Server::new(Arc::clone(hall)).serve(transport).await {
+    let server = Arc::new(Server::new(Arc::clone(hall), Clients::One));
+    let short = Short::new(Arc::clone(&server), tokio::runtime::Handle::current());
+    let transport =
+        Stdio::start(hall.is_edit(), short).map_err(|error| failed(format!("no thread: {error}")))?;
+    match server.serve(transport).await {
         Ok(running) => tokio::select! {
             ended = running.waiting() => match ended {
                 Ok(_) => Ok(()),

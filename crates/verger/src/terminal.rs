@@ -4,6 +4,7 @@
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use crate::failure::{Exit, Failure};
 use crate::paper::{Colour, Controls, Paper, Role, Simple};
@@ -19,6 +20,8 @@ pub struct Terminal {
     /// Whether stdout carries JSON.
     pub json: bool,
     asks: bool,
+    /// Whether a question waits for its answer.
+    asking: AtomicBool,
     screen: bool,
     broken: AtomicBool,
     gone: AtomicBool,
@@ -42,6 +45,7 @@ impl Terminal {
             err: Paper { controls: Controls::Shown, ..paper(err) },
             json,
             asks: err,
+            asking: AtomicBool::new(false),
             screen: out,
             broken: AtomicBool::new(false),
             gone: AtomicBool::new(false),
@@ -154,6 +158,36 @@ impl Terminal {
 
     /// Shows a question and reads the answer. `None`: the person closed the input.
     pub fn ask(&self, question: &str) -> Option<String> {
+        self.asking.store(true, Ordering::SeqCst);
+        let answer = self.ask_now(question);
+        self.asking.store(false, Ordering::SeqCst);
+        answer
+    }
+
+    /// A line that was typed without being asked for; `None` if there is none within this time, or a question waits.
+    pub fn line_if_typed(&self, wait: Duration) -> Option<String> {
+        let stdin = io::stdin();
+        let time = rustix::event::Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
+        let mut polled = [rustix::event::PollFd::new(&stdin, rustix::event::PollFlags::IN)];
+        let ready = rustix::event::poll(&mut polled, Some(&time)).is_ok_and(|ready| ready > 0);
+        if !ready || self.asking.load(Ordering::SeqCst) {
+            // A question takes its own answer; do not spin meanwhile.
+            if ready {
+                std::thread::sleep(wait);
+            }
+            return None;
+        }
+        let mut line = String::new();
+        match stdin.lock().read_line(&mut line) {
+            Ok(0) | Err(_) => {
+                std::thread::sleep(wait);
+                None
+            }
+            Ok(_) => Some(line),
+        }
+    }
+
+    fn ask_now(&self, question: &str) -> Option<String> {
         let mut err = io::stderr().lock();
         write!(err, "{question}").and_then(|()| err.flush()).ok()?;
         let mut line = String::new();

@@ -10,12 +10,20 @@
 
 #[path = "it/about.rs"]
 mod about;
+#[path = "it/acp.rs"]
+mod acp;
+#[path = "it/acp_rig.rs"]
+mod acp_rig;
+#[path = "it/agents.rs"]
+mod agents;
 #[path = "it/ansi.rs"]
 mod ansi;
 #[path = "it/asking.rs"]
 mod asking;
 #[path = "it/bases.rs"]
 mod bases;
+#[path = "it/chat.rs"]
+mod chat;
 #[path = "it/check.rs"]
 mod check;
 #[path = "it/embedding.rs"]
@@ -44,6 +52,8 @@ mod mcp_http_tokens;
 mod mcp_news;
 #[path = "it/mcp_reasons.rs"]
 mod mcp_reasons;
+#[path = "it/mcp_short.rs"]
+mod mcp_short;
 #[path = "it/note.rs"]
 mod note;
 #[path = "it/paths.rs"]
@@ -58,6 +68,8 @@ mod rest_api;
 mod rig;
 #[path = "it/servers.rs"]
 mod servers;
+#[path = "it/sessions.rs"]
+mod sessions;
 #[path = "it/setup.rs"]
 mod setup;
 #[path = "it/soak.rs"]

@@ -289,6 +289,29 @@ tool!(Mail, Spec::new("send", Group::Web, Effect::Acts), |input, _view| {
     Ok(Plan::Act(Action::new("send a mail", "mail.example", Leaves::Something, Duration::from_secs(5), fire)))
 });
 
+tool!(Fetch, Spec::new("fetch", Group::Web, Effect::Acts), |input, _view| {
+    let url = input["url"].as_str().unwrap_or_default().to_owned();
+    let fire = move || async move { Ok(Output::new("a page", json!({})).from_outside("web")) };
+    Ok(Plan::Act(Action::new("fetch a page", url, Leaves::Something, Duration::from_secs(5), fire)))
+});
+
+tool!(Local, Spec::new("ring_bell", Group::Skill, Effect::Acts), |_input, _view| {
+    let fire = move || async move { Ok(Output::new("rang", json!({}))) };
+    Ok(Plan::Act(Action::new("ring the bell", "bell", Leaves::Nothing, Duration::from_secs(5), fire)))
+});
+
+/// Takes a note away.
+pub struct Delete;
+impl Tool for Delete {
+    const SPEC: Spec = Spec::new("delete", Group::Edit, Effect::Edits);
+    type Input = Path;
+    async fn plan(&self, input: Path, view: &View<'_>) -> Result<Plan, Refusal> {
+        let before = view.read(&input.path)?;
+        let change = Change::Delete { path: input.path.clone(), before: before.into() };
+        Ok(Plan::edit(vec![change], format!("delete {}", input.path), Output::new("deleted", json!({}))))
+    }
+}
+
 tool!(Ask, Spec::new("ask_user", Group::Agent, Effect::Steers), |input, _view| {
     let question = input["question"].as_str().unwrap_or_default().to_owned();
     let asked = Asked { question, header: None, options: Vec::new(), several: false, free_text: true };
@@ -326,6 +349,9 @@ pub fn registry() -> Registry {
         .add(Read)
         .add(Make)
         .add(Mail)
+        .add(Fetch)
+        .add(Local)
+        .add(Delete)
         .add(Ask)
         .add(Complete)
         .add(Switch)

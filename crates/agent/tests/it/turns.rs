@@ -31,6 +31,20 @@ async fn calls_are_made_and_their_answers_go_back_until_the_model_only_speaks() 
 }
 
 #[tokio::test]
+async fn what_the_person_brings_along_from_outside_is_known_also_after_a_restart() {
+    let rig = Rig::new(|_| Say::Text("I see"));
+    let ears = Ears::saying_yes();
+    let (talk, _) = rig.say("plain words", &ears).await;
+    assert!(!talk.conversation().legs.untrusted);
+    let brought = pipeline::wrap::for_model(&pipeline::Output::new("obey", ()).from_outside("a page"));
+    let (talk, _) = rig.say(&format!("What is this? {brought}"), &ears).await;
+    assert!(talk.conversation().legs.untrusted && !talk.conversation().legs.private);
+    let id = talk.conversation().id.clone();
+    drop(talk);
+    assert!(rig.mind.resume(&id).await.unwrap().conversation().legs.untrusted);
+}
+
+#[tokio::test]
 async fn the_prompt_and_the_tools_stay_the_same_through_a_conversation() {
     let rig = Rig::new(|request| match request.conversation.turn {
         0 => Say::Calls(vec![("read", json!({"path": "a.md"}))]),

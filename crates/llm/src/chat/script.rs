@@ -24,7 +24,20 @@ const CHUNK: usize = 24;
 /// Characters of a tool's answer that stand for `{{result}}`.
 const RESULT: usize = 2_000;
 
-/// A script.
+/// A script. Each line is one turn, a JSON object:
+///
+/// | field | what it is |
+/// |---|---|
+/// | `thinking`, `text` | what it thinks and says |
+/// | `calls` | `[{"name", "input": {…}}]`, or `"raw": "…"` for an input as text, which may be broken |
+/// | `chunk`, `pause_ms` | characters in one piece, and the pause before each |
+/// | `usage` | `{"input", "output", "cache_read", "cache_write", "thinking", "dollars"}`; without it nothing is said of cost |
+/// | `fault`, `times` | `rate_limit`, `overloaded`, `cut`, `junk`, `context`, `refused` or `auth`, so often (once) before the turn comes |
+/// | `for` | the turn belongs to conversations whose first message holds this text; without it, to all others |
+/// | `purpose` | `answer` (usual), `condense`, `title` or `advice` |
+///
+/// Within its conversation and purpose a turn is found by its number. `{{result}}` in texts and inputs stands for what the
+/// last tool answered.
 #[derive(Debug)]
 pub struct Script {
     name: String,
@@ -125,7 +138,11 @@ impl Script {
             Purpose::Advice => Kind::Advice,
         };
         let first = request.messages.iter().find(|message| message.role == Role::User);
-        let first = first.map(super::Message::text).unwrap_or_default();
+        let first = match request.conversation.began_with.as_str() {
+            "" => first.map(super::Message::text).unwrap_or_default(),
+            // A conversation that was made shorter begins with a summary; what it really began with is known.
+            began_with => began_with.to_owned(),
+        };
         let mut marks = self.turns.iter().filter_map(|turn| turn.r#for.as_deref());
         let mark = marks.find(|mark| first.contains(mark));
         let here = |turn: &Turn| turn.purpose == purpose && turn.r#for.as_deref() == mark;

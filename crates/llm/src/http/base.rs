@@ -42,6 +42,11 @@ impl Base {
         is_this_machine(&self.0)
     }
 
+    /// The whole of it, as a person would write it.
+    pub(crate) fn text(&self) -> String {
+        self.0.to_string()
+    }
+
     /// Its path, without a slash at the end.
     pub(crate) fn path(&self) -> &str {
         self.0.path().trim_end_matches('/')

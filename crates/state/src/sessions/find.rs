@@ -86,19 +86,25 @@ enum Go {
     Stop,
 }
 
-/// Shows every conversation, the one last worked on first.
+/// Shows every conversation, the one last worked on first. An index could have lost one by damage, so none is used, and the
+/// count is compared with one.
 fn each(look: &Transaction<'_>, mut show: impl FnMut(Header) -> Go) -> Result<(), Fault> {
     let mut statement = look.prepare_cached(&format!(
-        "SELECT {} FROM sessions ORDER BY updated_ms DESC, key DESC",
+        "SELECT {} FROM sessions NOT INDEXED ORDER BY updated_ms DESC, key DESC",
         row::HEADER
     ))?;
     let mut rows = statement.query([])?;
+    let mut seen: i64 = 0;
     while let Some(found) = rows.next()? {
+        seen += 1;
         if let Go::Stop = show(row::read(found)?.header) {
-            break;
+            return Ok(());
         }
     }
-    Ok(())
+    let indexed: i64 = look
+        .prepare_cached("SELECT count(*) FROM sessions INDEXED BY sessions_by_parent")?
+        .query_row([], |row| row.get(0))?;
+    if seen == indexed { Ok(()) } else { Err(Fault::Damage("a conversation is missing".to_owned())) }
 }
 
 /// The error for a conversation that is not there, with those that come nearest: those that have it in their title, then
@@ -106,7 +112,9 @@ fn each(look: &Transaction<'_>, mut show: impl FnMut(Header) -> Go) -> Result<()
 pub fn missing(look: &Transaction<'_>, wanted: &str) -> Result<Error, Fault> {
     let in_title = literal(wanted).ok().filter(|_| !wanted.is_empty());
     let mut near: Vec<(usize, String)> = Vec::new();
+    let mut hidden = false;
     each(look, |header| {
+        hidden |= header.id == wanted;
         let shared = header.id.bytes().zip(wanted.bytes()).take_while(|(a, b)| a == b).count();
         let titled = in_title
             .as_ref()
@@ -118,6 +126,9 @@ pub fn missing(look: &Transaction<'_>, wanted: &str) -> Result<Error, Fault> {
         }
         Go::On
     })?;
+    if hidden {
+        return Err(Fault::Damage(format!("the index does not lead to `{wanted}`")));
+    }
     // Stable: among equals the newest stays in front.
     near.sort_by_key(|(nearness, _)| std::cmp::Reverse(*nearness));
     let nearest = near.into_iter().take(NAMED).map(|(_, id)| id).collect();

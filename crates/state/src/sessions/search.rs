@@ -102,10 +102,19 @@ fn look_through(
     let mut names = Names::default();
     let mut copies = HashSet::new();
     let mut found = Vec::new();
-    while found.len() < query.limit.min(MOST)
-        && let Some(next) = rows.next()?
-    {
+    let mut seen: i64 = 0;
+    let mut newest = i64::MAX;
+    while found.len() < query.limit.clamp(1, MOST) {
+        let Some(next) = rows.next()? else {
+            whole(look, of, seen)?;
+            break;
+        };
         let (session, said) = row::read_said(next)?;
+        seen += 1;
+        if said.time_ms > newest && of.is_empty() {
+            return Err(Fault::Damage("the index of times is out of order".to_owned()));
+        }
+        newest = said.time_ms;
         let other = |wanted: &Option<String>, is: &str| wanted.as_deref().is_some_and(|wanted| wanted != is);
         if other(&query.role, said.role) || other(&query.agent, said.agent) {
             continue;
@@ -125,6 +134,16 @@ fn look_through(
         });
     }
     Ok(found)
+}
+
+/// A damaged index could have left texts out: the table itself must have as many.
+fn whole(look: &Transaction<'_>, of: &[&dyn ToSql], seen: i64) -> Result<(), Fault> {
+    let count = match of {
+        [] => "SELECT count(*) FROM said NOT INDEXED",
+        _ => "SELECT count(*) FROM said NOT INDEXED WHERE session = ?1",
+    };
+    let there: i64 = look.prepare_cached(count)?.query_row(of, |row| row.get(0))?;
+    if there == seen { Ok(()) } else { Err(Fault::Damage("words of a conversation are missing".to_owned())) }
 }
 
 /// Ids and titles by the number in the file.

@@ -67,7 +67,9 @@ impl Tool for GetNote {
         result["path"] = json!(path);
         result["version"] = json!(version);
         let shown = format!("{path} (version {version})\n\n{shown}");
-        Ok(Plan::Answer(Output::new(shown, json!({ "result": result })).from_vault(path.as_str())))
+        let mut data = serde_json::Map::new();
+        data.insert("result".to_owned(), result);
+        Ok(Plan::Answer(Output::of(shown, Value::Object(data)).from_vault(path.as_str())))
     }
 }
 

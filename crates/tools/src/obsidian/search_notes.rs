@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use vault::VaultPath;
+use vault::index::{Holders, WordsQuery};
 
 use super::search_modes;
 use crate::page::{count, page};
@@ -170,13 +171,17 @@ impl Search {
         if words.len() > WORDS {
             return Err(too_long());
         }
-        let each = words.iter().map(|word| compile(word)).collect::<Result<_, _>>()?;
+        let each: Vec<Regex> = words.iter().map(|word| compile(word)).collect::<Result<_, _>>()?;
         // The longest first: where one word starts another, all of it is the match.
         words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+        let any = match each.as_slice() {
+            [only] => only.clone(),
+            _ => compile(&words.join("|"))?,
+        };
         Ok(Search {
             query,
             each,
-            any: compile(&words.join("|"))?,
+            any,
             context: input.context_length.get().min(MOST_CONTEXT),
             most: input.max_matches_per_hit.get().min(MOST_MATCHES),
         })
@@ -184,37 +189,82 @@ impl Search {
 
     /// The hits behind `after` in path order, and how many there are in all.
     fn run(&self, view: &View<'_>, prefix: &str, after: Option<&VaultPath>) -> Result<Found, Refusal> {
-        let (paths, look, unread) = match self.by_index(view, prefix)? {
-            Some(found) => found,
-            None => self.by_reading(view, prefix)?,
-        };
+        let words: Vec<&str> = self.query.split(' ').collect();
+        let most = PAGE + 1;
+        match view.holders(&WordsQuery { words: &words, prefix, after, most })? {
+            Some(holders) if holders.certain => self.page_of(view, &words, prefix, holders),
+            Some(holders) => {
+                let all = WordsQuery { words: &words, prefix, after: None, most: usize::MAX };
+                let Some(Holders { paths, .. }) = view.holders(&all)? else {
+                    return self.by_reading(view, prefix, after);
+                };
+                self.look_into(view, &paths, after, holders.unread)
+            }
+            None => self.by_reading(view, prefix, after),
+        }
+    }
+
+    /// The page of notes that are known to be hits. One more than it holds is looked at, to know that there is another.
+    fn page_of(
+        &self,
+        view: &View<'_>,
+        words: &[&str],
+        prefix: &str,
+        holders: Holders,
+    ) -> Result<Found, Refusal> {
+        let mut found = Found { total: holders.total, unread: holders.unread, hits: Vec::new() };
+        let mut paths = holders.paths;
+        while let Some(last) = paths.last() {
+            for path in &paths {
+                view.go_on()?;
+                match self.look(view, path) {
+                    Looked::Hit(hit) => found.hits.push(hit),
+                    // What the index knew has changed a moment ago.
+                    Looked::None => found.total = found.total.saturating_sub(1),
+                    Looked::Unread => {
+                        found.total = found.total.saturating_sub(1);
+                        found.unread += 1;
+                    }
+                }
+            }
+            let missing = (PAGE + 1).saturating_sub(found.hits.len());
+            if missing == 0 || paths.len() <= PAGE {
+                break;
+            }
+            // Others take the place of those that are hits no more.
+            let more = WordsQuery { words, prefix, after: Some(last), most: PAGE + 1 };
+            paths = view.holders(&more)?.map(|holders| holders.paths).unwrap_or_default();
+        }
+        Ok(found)
+    }
+
+    /// All hits among these notes, each of which is read.
+    fn look_into(
+        &self,
+        view: &View<'_>,
+        paths: &[VaultPath],
+        after: Option<&VaultPath>,
+        unread: usize,
+    ) -> Result<Found, Refusal> {
         let mut found = Found { unread, ..Found::default() };
         for path in paths {
-            // One more than a page holds, to know that there is another; the rest is only counted.
-            let wanted = found.hits.len() <= PAGE && after.is_none_or(|after| *after < path);
-            if look == Look::Known && !wanted {
-                found.total += 1;
-                continue;
-            }
             view.go_on()?;
-            let Ok(text) = view.text(&path) else {
-                found.unread += 1;
-                continue;
-            };
-            // What the index knew may have changed a moment ago.
-            if !self.each.iter().all(|word| word.is_match(path.stem()) || word.is_match(&text)) {
-                continue;
-            }
-            found.total += 1;
-            if wanted {
-                found.hits.push(self.hit(&path, &text));
+            match self.look(view, path) {
+                Looked::Hit(hit) => {
+                    found.total += 1;
+                    if found.hits.len() <= PAGE && after.is_none_or(|after| after < path) {
+                        found.hits.push(hit);
+                    }
+                }
+                Looked::None => {}
+                Looked::Unread => found.unread += 1,
             }
         }
         Ok(found)
     }
 
-    /// The same without an index, on all cores.
-    fn by_reading(&self, view: &View<'_>, prefix: &str) -> Result<(Vec<VaultPath>, Look, usize), Refusal> {
+    /// Without an index: every note is read, on all cores, and those of the page once more.
+    fn by_reading(&self, view: &View<'_>, prefix: &str, after: Option<&VaultPath>) -> Result<Found, Refusal> {
         let word = |pattern: &Regex| {
             regex::bytes::RegexBuilder::new(pattern.as_str())
                 .case_insensitive(true)
@@ -224,36 +274,35 @@ impl Search {
         let words = self.each.iter().map(word).collect::<Result<Vec<_>, _>>()?;
         let (paths, unread) = view.read_for_words(prefix, &words)?;
         view.go_on()?;
-        Ok((paths, Look::Known, unread))
+        let start = after.map_or(0, |after| paths.partition_point(|path| path <= after));
+        let mut found = Found { total: paths.len(), unread, hits: Vec::new() };
+        for path in &paths[start..] {
+            if found.hits.len() > PAGE {
+                break;
+            }
+            match self.look(view, path) {
+                Looked::Hit(hit) => found.hits.push(hit),
+                Looked::None => found.total -= 1,
+                Looked::Unread => {
+                    found.total -= 1;
+                    found.unread += 1;
+                }
+            }
+        }
+        Ok(found)
     }
 
-    /// The notes that have all words in their name or, as the index says, in their text; none where it cannot say.
-    fn by_index(
-        &self,
-        view: &View<'_>,
-        prefix: &str,
-    ) -> Result<Option<(Vec<VaultPath>, Look, usize)>, Refusal> {
-        let (mut all, mut look, mut unread): (Option<Vec<VaultPath>>, _, _) = (None, Look::Known, 0);
-        for (word, pattern) in self.query.split(' ').zip(&self.each) {
-            let Some(holders) = view.holders(word)? else { return Ok(None) };
-            if !holders.certain {
-                look = Look::Inside;
-            }
-            unread = holders.unread;
-            let mut with =
-                notes(view, |path| path.as_str().starts_with(prefix) && pattern.is_match(path.stem()))?;
-            with.extend(holders.paths.into_iter().filter(|path| path.as_str().starts_with(prefix)));
-            with.sort();
-            with.dedup();
-            all = Some(match all {
-                None => with,
-                Some(mut all) => {
-                    all.retain(|path| with.binary_search(path).is_ok());
-                    all
-                }
-            });
+    fn look(&self, view: &View<'_>, path: &VaultPath) -> Looked {
+        let Ok(text) = view.text(path) else { return Looked::Unread };
+        let holds = |word: &Regex| word.is_match(path.stem()) || word.is_match(&text);
+        match self.each.len() > 1 && !self.each.iter().all(holds) {
+            true => Looked::None,
+            false => match self.hit(path, &text) {
+                // The one word is the one that was looked for.
+                hit if hit.total == 0 => Looked::None,
+                hit => Looked::Hit(hit),
+            },
         }
-        Ok(all.map(|all| (all, look, unread)))
     }
 
     fn hit(&self, path: &VaultPath, text: &str) -> Hit {
@@ -274,21 +323,11 @@ impl Search {
     }
 }
 
-/// Whether a note must be read to know that it is a hit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
-    Known,
-    Inside,
-}
-
-/// The notes that fit, in path order.
-fn notes(view: &View<'_>, fits: impl Fn(&VaultPath) -> bool) -> Result<Vec<VaultPath>, Refusal> {
-    let mut paths: Vec<VaultPath> = view.catalog()?.ask(|catalog, visible| {
-        let paths = catalog.notes(visible).map(|info| &info.path);
-        paths.filter(|path| fits(path)).cloned().collect()
-    });
-    paths.sort();
-    Ok(paths)
+/// What came of reading one note.
+enum Looked {
+    Hit(Hit),
+    None,
+    Unread,
 }
 
 fn too_long() -> Refusal {

@@ -71,6 +71,9 @@ impl NoteTarget {
 
 /// The file that a path means, if it is the only one.
 pub(super) fn find(view: &View<'_>, path: &VaultPath) -> Result<VaultPath, Refusal> {
+    if view.look(path)?.is_some_and(|entry| entry.kind == Kind::File) {
+        return Ok(path.clone());
+    }
     let found = view.find(path).map_err(|error| {
         let refusal = Refusal::from(error);
         match refusal.data.get("candidates").cloned() {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use vault::VaultPath;
-use vault::catalog::{Catalog, LinkInfo, Visible};
+use vault::catalog::{Catalog, LinkInfo, LinkingNote, Visible};
 
 use crate::page::{clip, page};
 
@@ -77,11 +77,13 @@ impl Tool for GetLinkedNotes {
         let mut data = json!({ "path": path });
         if input.direction != Direction::Backlinks {
             let ends = catalog.ask(|catalog, visible| forward(catalog, &path, visible));
-            data["forward"] = show(&mut text, "links to", &ends, &input);
+            let total = ends.len();
+            let rest = ends.get(input.offset..).unwrap_or_default();
+            data["forward"] = show(&mut text, "links to", rest, total, &input);
         }
         if input.direction != Direction::Forward {
-            let ends = catalog.ask(|catalog, visible| backlinks(catalog, &path, visible));
-            data["backlinks"] = show(&mut text, "linked from", &ends, &input);
+            let (rest, total) = catalog.ask(|catalog, visible| backlinks(catalog, &path, visible, &input));
+            data["backlinks"] = show(&mut text, "linked from", &rest, total, &input);
         }
         Ok(Plan::Answer(Output::new(text, data).from_vault(path.as_str())))
     }
@@ -99,12 +101,18 @@ fn forward(catalog: &Catalog, path: &VaultPath, visible: Visible<'_>) -> Vec<End
     ends.list
 }
 
-fn backlinks(catalog: &Catalog, path: &VaultPath, visible: Visible<'_>) -> Vec<End> {
-    let mut ends = Ends::default();
-    for back in catalog.backlinks(path, visible) {
-        ends.add(back.from.to_string(), true, back.link);
-    }
-    ends.list
+/// Those of the page, and how many there are in all.
+fn backlinks(catalog: &Catalog, path: &VaultPath, visible: Visible<'_>, input: &Input) -> (Vec<End>, usize) {
+    let some = input.offset..input.offset.saturating_add(input.limit.clamp(1, MOST));
+    let (notes, total) = catalog.linking_notes(path, some, visible);
+    let end = |note: LinkingNote<'_>| End {
+        target: note.from.to_string(),
+        resolved: true,
+        embedded: note.links.iter().any(|link| link.embed),
+        links: note.links.len(),
+        line: note.links.first().map_or(0, |link| link.line),
+    };
+    (notes.into_iter().map(end).collect(), total)
 }
 
 /// Ends in the order of their first link, each once.
@@ -126,9 +134,12 @@ impl Ends {
     }
 }
 
-fn show(text: &mut String, title: &str, ends: &[End], input: &Input) -> Value {
-    let page = page(ends, input.offset, input.limit.min(MOST), |end| end.target.len() + 40);
-    let _ = write!(text, "\n{title} {}:", ends.len());
+/// Writes down a page of the ends behind the offset.
+fn show(text: &mut String, title: &str, rest: &[End], total: usize, input: &Input) -> Value {
+    let page = page(rest, 0, input.limit.min(MOST), |end| end.target.len() + 40);
+    let shown = input.offset.saturating_add(page.items.len());
+    let next = (!page.items.is_empty() && shown < total).then_some(shown);
+    let _ = write!(text, "\n{title} {total}:");
     for end in page.items {
         let _ = write!(text, "\n  {} (line {}", end.target, end.line);
         if end.links > 1 {
@@ -137,10 +148,10 @@ fn show(text: &mut String, title: &str, ends: &[End], input: &Input) -> Value {
         text.push_str(if end.embedded { ", embedded)" } else { ")" });
         text.push_str(if end.resolved { "" } else { " (unresolved)" });
     }
-    if let Some(next) = page.next {
-        let _ = write!(text, "\n  [{} more. Go on with offset {next}]", ends.len() - next);
+    if let Some(next) = next {
+        let _ = write!(text, "\n  [{} more. Go on with offset {next}]", total - next);
     }
-    json!({ "notes": page.items, "total": ends.len(), "next": page.next })
+    json!({ "notes": page.items, "total": total, "next": next })
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ impl Catalog {
         if self.get(&path, visible).is_some() {
             return Lookup::One(path);
         }
-        let named = self.names.get(name_key(path.as_str())).iter().filter_map(|id| self.at(*id));
+        let named = self.names.get(name_key(path.as_str())).filter_map(|id| self.at(id));
         let mut named: Vec<&FileInfo> = named.filter(|info| visible.sees(&info.path)).collect();
         named.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let wanted = without_extension(&path.folded());

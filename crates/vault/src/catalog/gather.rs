@@ -38,7 +38,7 @@ impl Gathering {
     pub(crate) fn finish(self) -> Result<Live> {
         let seen = self.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
         if !seen.all {
-            return Live::build(self.files);
+            return Live::build_in_turn(self.files, &self.turns);
         }
         let catalog = Catalog::of(seen.infos, seen.folders, self.interner);
         Ok(Live::of(self.files, catalog))

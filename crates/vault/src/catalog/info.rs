@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use memchr::memchr_iter;
 use serde_json::{Map, Value};
@@ -18,6 +17,7 @@ use crate::note::links::LinkStyle;
 use crate::note::{self, Parsed};
 use crate::path::VaultPath;
 use crate::query::dql::Marks;
+use crate::text::Text;
 
 thread_local! {
     /// The blocks of the note that this thread has parsed last.
@@ -38,9 +38,9 @@ pub struct FileInfo {
     /// Tags with how often each stands there, in the order of their first use; each spelling is one entry.
     pub tags: Box<[TagInfo]>,
     /// Front-matter properties in their order.
-    pub properties: Box<[(Arc<str>, Property)]>,
+    pub properties: Box<[(Text, Property)]>,
     /// Inline fields that belong to the page, key and value as written.
-    pub fields: Box<[(Arc<str>, Arc<str>)]>,
+    pub fields: Box<[(Text, Text)]>,
     /// Tasks that are not done.
     pub open_tasks: u32,
     /// Tasks that are done.
@@ -65,16 +65,16 @@ pub struct HeadingInfo {
     /// Line in the note, from 1.
     pub line: u32,
     /// Raw Markdown inside the heading.
-    pub text: Arc<str>,
+    pub text: Text,
 }
 
 /// A link or embed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkInfo {
     /// What it points to, without fragment; empty for a link inside the same note.
-    pub target: Arc<str>,
+    pub target: Text,
     /// What follows `#`.
-    pub fragment: Option<Arc<str>>,
+    pub fragment: Option<Text>,
     /// Line in the note, from 1.
     pub line: u32,
     /// How it is written.
@@ -89,7 +89,7 @@ pub struct LinkInfo {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagInfo {
     /// The name without `#`, as written.
-    pub name: Arc<str>,
+    pub name: Text,
     /// How often it stands in the note.
     pub uses: u32,
     /// Its place among the tags of the body, from 1; 0 if it stands only in front matter.

@@ -2,9 +2,7 @@
 //!
 //! A key is a first sieve only. Two names may share one; whoever asks compares the real thing afterwards.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::links::fold;
 
@@ -34,83 +32,80 @@ pub(super) fn without_note_extension(name: &str) -> Option<&str> {
     (known && !stem.is_empty()).then_some(stem)
 }
 
-/// Lists of ids by key; nearly all lists have one member.
+/// Ids by key. Sorted pairs in many small lists: a tenth of the memory of a table of lists, where nearly every list has one
+/// member, and a list is short enough that a pair is put into its middle in no time.
 #[derive(Debug, Default)]
 pub(super) struct KeyIndex {
-    lists: HashMap<u64, Ids, BuildHasherDefault<AsItIs>>,
+    /// None, or [`LISTS`].
+    lists: Vec<Vec<Pair>>,
 }
 
-/// Keys are hashes already.
-#[derive(Debug, Default, Clone, Copy)]
-struct AsItIs(u64);
+/// The part of the key that the list does not tell, and the id.
+type Pair = (u32, Id);
 
-impl Hasher for AsItIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
+const LISTS: usize = 1 << 10;
 
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
-    }
-
-    fn write_u64(&mut self, key: u64) {
-        self.0 = key;
-    }
-}
-
-#[derive(Debug)]
-enum Ids {
-    One(Id),
-    Many(Vec<Id>),
+/// Which list a key is in, and what is kept of it there.
+fn split(key: u64) -> (usize, u32) {
+    ((key >> 54) as usize, key as u32)
 }
 
 impl KeyIndex {
-    /// Adds an id; the caller adds each (key, id) once.
+    /// An index of many, made at once.
+    pub(super) fn of(pairs: impl Iterator<Item = (u64, Id)>) -> KeyIndex {
+        let mut lists = vec![Vec::new(); LISTS];
+        for (key, id) in pairs {
+            let (list, rest) = split(key);
+            lists[list].push((rest, id));
+        }
+        for list in &mut lists {
+            list.sort_unstable();
+            list.dedup();
+            list.shrink_to_fit();
+        }
+        KeyIndex { lists }
+    }
+
+    /// Adds an id.
     pub(super) fn insert(&mut self, key: u64, id: Id) {
-        match self.lists.entry(key) {
-            Entry::Vacant(place) => {
-                place.insert(Ids::One(id));
+        if self.lists.is_empty() {
+            self.lists = vec![Vec::new(); LISTS];
+        }
+        let (list, rest) = split(key);
+        let list = &mut self.lists[list];
+        if let Err(place) = list.binary_search(&(rest, id)) {
+            // A list that doubled would be half empty in the end.
+            if list.len() == list.capacity() {
+                list.reserve_exact(4 + list.len() / 16);
             }
-            Entry::Occupied(mut place) => match place.get_mut() {
-                Ids::One(first) => {
-                    let both = vec![*first, id];
-                    place.insert(Ids::Many(both));
-                }
-                Ids::Many(ids) => ids.push(id),
-            },
+            list.insert(place, (rest, id));
         }
     }
 
     /// Takes an id out again.
     pub(super) fn remove(&mut self, key: u64, id: Id) {
-        let Entry::Occupied(mut place) = self.lists.entry(key) else { return };
-        let empty = match place.get_mut() {
-            Ids::One(only) => *only == id,
-            Ids::Many(ids) => {
-                if let Some(at) = ids.iter().position(|held| *held == id) {
-                    ids.swap_remove(at);
-                }
-                ids.is_empty()
-            }
-        };
-        if empty {
-            place.remove();
+        let (list, rest) = split(key);
+        if let Some(list) = self.lists.get_mut(list)
+            && let Ok(place) = list.binary_search(&(rest, id))
+        {
+            list.remove(place);
         }
     }
 
-    /// The ids under a key, in no order.
-    pub(super) fn get(&self, key: u64) -> &[Id] {
-        match self.lists.get(&key) {
-            Some(Ids::One(id)) => std::slice::from_ref(id),
-            Some(Ids::Many(ids)) => ids,
-            None => &[],
-        }
+    /// The ids under a key, in order.
+    pub(super) fn get(&self, key: u64) -> impl ExactSizeIterator<Item = Id> {
+        let (list, rest) = split(key);
+        let list = self.lists.get(list).map_or(&[][..], Vec::as_slice);
+        let start = list.partition_point(|pair| pair.0 < rest);
+        let count = list[start..].partition_point(|pair| pair.0 == rest);
+        list[start..start + count].iter().map(|(_, id)| *id)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn spellings_that_may_name_one_file_share_a_key() {
@@ -133,16 +128,36 @@ mod tests {
     #[test]
     fn ids_come_and_go() {
         let mut index = KeyIndex::default();
-        for id in 0..3 {
+        assert_eq!(index.get(7).len(), 0);
+        for id in [2, 0, 1, 1] {
             index.insert(7, id);
         }
         index.remove(7, 1);
         index.remove(8, 1);
-        let mut ids = index.get(7).to_vec();
-        ids.sort_unstable();
-        assert_eq!(ids, [0, 2]);
+        assert_eq!(index.get(7).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(index.get(8).len(), 0);
         index.remove(7, 0);
         index.remove(7, 2);
-        assert!(index.get(7).is_empty() && index.lists.is_empty());
+        assert!(index.lists.iter().all(Vec::is_empty));
+    }
+
+    proptest! {
+        #[test]
+        fn an_index_made_at_once_is_one_made_step_by_step(
+            pairs in prop::collection::vec((0u64..40, 0u32..6), 0..200),
+            gone in prop::collection::vec((0u64..40, 0u32..6), 0..100),
+        ) {
+            // Keys of several lists, and several in one list that differ in their lower half alone.
+            let key = |number: u64| ((number % 4) << 61) | (number / 4);
+            let mut index = KeyIndex::of(pairs.iter().map(|(at, id)| (key(*at), *id)).take(pairs.len() / 2));
+            pairs[pairs.len() / 2..].iter().for_each(|(at, id)| index.insert(key(*at), *id));
+            gone.iter().for_each(|(at, id)| index.remove(key(*at), *id));
+            for at in 0..40 {
+                let mut expected: Vec<Id> = pairs.iter().filter(|pair| pair.0 == at && !gone.contains(pair)).map(|pair| pair.1).collect();
+                expected.sort_unstable();
+                expected.dedup();
+                prop_assert_eq!(index.get(key(at)).collect::<Vec<_>>(), expected);
+            }
+        }
     }
 }

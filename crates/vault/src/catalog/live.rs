@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use super::{Catalog, Update};
 use crate::error::Result;
 use crate::files::{Entry, Files, Walked};
+use crate::finder::{Patient, Turns};
 use crate::path::VaultPath;
 
 /// A shared catalog with the files that it describes.
@@ -19,6 +20,12 @@ impl Live {
     /// Reads the vault.
     pub fn build(files: Arc<dyn Files>) -> Result<Live> {
         let catalog = Catalog::build(&*files)?;
+        Ok(Live::of(files, catalog))
+    }
+
+    /// The same, while others go first.
+    pub(crate) fn build_in_turn(files: Arc<dyn Files>, turns: &Turns) -> Result<Live> {
+        let catalog = Catalog::build(&Patient { files: &*files, turns })?;
         Ok(Live::of(files, catalog))
     }
 

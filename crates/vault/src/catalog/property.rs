@@ -1,10 +1,9 @@
 //! A front-matter value kept small: a third of what a JSON value takes, and turned back into one when somebody asks.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Number, Value};
 
 use super::intern::Interner;
+use crate::text::Text;
 
 /// A front-matter value.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,11 +15,11 @@ pub enum Property {
     /// A number.
     Number(Number),
     /// A text; dates are texts.
-    Text(Arc<str>),
+    Text(Text),
     /// A list.
     List(Box<[Property]>),
     /// A mapping, in its order.
-    Object(Box<[(Arc<str>, Property)]>),
+    Object(Box<[(Text, Property)]>),
 }
 
 impl Property {
@@ -67,14 +66,14 @@ impl Property {
 }
 
 /// Keeps a JSON mapping.
-pub(super) fn keep_map(map: &Map<String, Value>, interner: &Interner) -> Box<[(Arc<str>, Property)]> {
+pub(super) fn keep_map(map: &Map<String, Value>, interner: &Interner) -> Box<[(Text, Property)]> {
     let kept =
         |(key, value): (&String, &Value)| (interner.shared_if_short(key), Property::keep(value, interner));
     map.iter().map(kept).collect()
 }
 
 /// A kept mapping as JSON again.
-pub fn map_to_json(fields: &[(Arc<str>, Property)]) -> Map<String, Value> {
+pub fn map_to_json(fields: &[(Text, Property)]) -> Map<String, Value> {
     fields.iter().map(|(key, value)| (key.to_string(), value.to_json())).collect()
 }
 

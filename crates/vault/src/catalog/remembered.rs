@@ -1,4 +1,4 @@
-//! Answers over the whole vault that are asked again and again, kept until the catalog changes.
+//! Answers over the whole vault that are asked again and again. A change of a few files is worked into them.
 //!
 //! The catalog has one memory for those who see everything; a scope that hides something brings its own
 //! ([`super::Visible::remembering`]), so that what one asker may see is never another's answer.
@@ -6,11 +6,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::TagCount;
+use super::changes::Changed;
 use super::keys::Id;
+use super::tags::TagTable;
+use super::{Catalog, TagCount, Visible};
 
 /// Shorter lists of links are found as fast as they are remembered.
 pub(super) const LONG: usize = 64;
+/// After more changes than this tags are counted anew.
+const MOST_CHANGES: usize = 64;
 /// How many links are kept in all; then the memory starts anew.
 const MOST_LINKS: usize = 1 << 16;
 
@@ -25,7 +29,7 @@ pub(crate) struct Remembered(Mutex<Answers>);
 struct Answers {
     /// Which catalog they are about.
     state: State,
-    tags: Option<Arc<[TagCount]>>,
+    tags: Option<TagTable>,
     links: HashMap<Id, Links>,
     kept: usize,
 }
@@ -34,37 +38,66 @@ struct Answers {
 pub(super) type State = (u64, u64);
 
 impl Remembered {
-    pub(super) fn tags(&self, state: State) -> Option<Arc<[TagCount]>> {
-        self.with(state, |answers| answers.tags.clone())
+    pub(super) fn tags(&self, catalog: &Catalog, visible: Visible<'_>) -> Option<Vec<TagCount>> {
+        self.with(catalog, visible, |answers| answers.tags.as_ref().map(TagTable::list))
     }
 
-    pub(super) fn keep_tags(&self, state: State, tags: Arc<[TagCount]>) {
-        self.with(state, |answers| answers.tags = Some(tags));
+    pub(super) fn keep_tags(&self, catalog: &Catalog, visible: Visible<'_>, tags: TagTable) {
+        self.with(catalog, visible, |answers| answers.tags = Some(tags));
     }
 
-    pub(super) fn links(&self, state: State, to: Id) -> Option<Links> {
-        self.with(state, |answers| answers.links.get(&to).cloned())
+    pub(super) fn links(&self, catalog: &Catalog, visible: Visible<'_>, to: Id) -> Option<Links> {
+        self.with(catalog, visible, |answers| answers.links.get(&to).cloned())
     }
 
-    pub(super) fn keep_links(&self, state: State, to: Id, links: Links) {
-        self.with(state, |answers| {
-            if answers.kept + links.len() > MOST_LINKS {
-                answers.links.clear();
-                answers.kept = 0;
-            }
-            if links.len() <= MOST_LINKS {
-                answers.kept += links.len();
-                answers.links.insert(to, links);
-            }
-        });
+    pub(super) fn keep_links(&self, catalog: &Catalog, visible: Visible<'_>, to: Id, links: Links) {
+        self.with(catalog, visible, |answers| answers.keep(to, links));
     }
 
-    fn with<T>(&self, state: State, act: impl FnOnce(&mut Answers) -> T) -> T {
+    fn with<T>(&self, catalog: &Catalog, visible: Visible<'_>, act: impl FnOnce(&mut Answers) -> T) -> T {
         let mut answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = catalog.state();
         if answers.state != state {
-            *answers = Answers { state, ..Answers::default() };
+            let known = answers.state.0 == state.0;
+            match catalog.changes.behind(answers.state.1).filter(|_| known) {
+                Some(changed) => answers.bring_up_to_date(catalog, visible, &changed),
+                None => *answers = Answers::default(),
+            }
+            answers.state = state;
         }
         act(&mut answers)
+    }
+}
+
+impl Answers {
+    fn keep(&mut self, to: Id, links: Links) {
+        if self.kept + links.len() > MOST_LINKS {
+            self.links.clear();
+            self.kept = 0;
+        }
+        if links.len() <= MOST_LINKS {
+            self.kept += links.len();
+            self.links.insert(to, links);
+        }
+    }
+
+    /// What cannot be brought up to date is forgotten, and found again when somebody asks.
+    fn bring_up_to_date(&mut self, catalog: &Catalog, visible: Visible<'_>, changed: &[&Changed]) {
+        self.tags = self.tags.take().filter(|_| changed.len() <= MOST_CHANGES).and_then(|mut tags| {
+            for one in changed {
+                let old = one.old.as_ref().filter(|old| visible.sees(&old.path)).map(|old| &*old.tags);
+                let new = catalog.at(one.id).filter(|info| visible.sees(&info.path)).map(|info| &*info.tags);
+                tags.exchange(old.unwrap_or_default(), new.unwrap_or_default())?;
+            }
+            Some(tags)
+        });
+        let links = std::mem::take(&mut self.links);
+        self.kept = 0;
+        for (to, links) in links {
+            if let Some(links) = catalog.changed_backlinks(to, &links, visible, changed) {
+                self.keep(to, links);
+            }
+        }
     }
 }
 
@@ -82,10 +115,11 @@ impl Default for Number {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Catalog, Visible};
     use super::*;
-    use crate::files::MemoryFiles;
+    use crate::files::{Files, MemoryFiles};
     use crate::path::VaultPath;
+    use proptest::prelude::*;
+    use proptest::sample::select;
 
     fn path(text: &str) -> VaultPath {
         VaultPath::parse(text).unwrap()
@@ -145,12 +179,85 @@ mod tests {
 
     #[test]
     fn the_memory_of_links_stays_small() {
-        let memory = Remembered::default();
-        let links: Links = vec![(0, 0); MOST_LINKS / 4].into();
-        (0..50).for_each(|to| memory.keep_links((1, 1), to, Arc::clone(&links)));
-        memory.keep_links((1, 1), 99, vec![(0, 0); MOST_LINKS + 1].into());
+        let (memory, catalog) = (Remembered::default(), Catalog::default());
+        let keep = |to: Id, count: usize| {
+            memory.keep_links(&catalog, Visible::all(), to, vec![(0, 0); count].into());
+        };
+        (0..50).for_each(|to| keep(to, MOST_LINKS / 4));
+        keep(99, MOST_LINKS + 1);
         let answers = memory.0.lock().unwrap();
         let kept: usize = answers.links.values().map(|links| links.len()).sum();
         assert!(kept <= MOST_LINKS && kept == answers.kept, "{kept}");
+    }
+
+    #[test]
+    fn a_change_of_one_note_is_worked_in_and_nothing_is_counted_anew() {
+        let files = many();
+        let mut catalog = Catalog::build(&files).unwrap();
+        asked(&catalog, Visible::all());
+        files.write(&path("n50.md"), "#t/new [[hub]]");
+        catalog.refresh(&files, &[path("n50.md")]).unwrap();
+        let to = catalog.order[catalog.place(&path("hub.md")).unwrap()];
+        let known = catalog.remembered.links(&catalog, Visible::all(), to).map(|links| links.len());
+        assert_eq!(known, Some(189));
+        assert!(catalog.remembered.tags(&catalog, Visible::all()).is_some());
+        assert_eq!(asked(&catalog, Visible::all()), (189, "t:100 t/u:89 t/secret:10 t/new:1".to_owned()));
+    }
+
+    /// What a step does: writes a note, takes one away, or moves one.
+    fn step() -> impl Strategy<Value = (u8, usize, usize, String)> {
+        let word = select(vec![
+            "#t",
+            "#T",
+            "#t/u",
+            "#T/u",
+            "#t/U/v",
+            "[[hub]]",
+            "[[x/hub]]",
+            "[[other|hub]]",
+            "[hub](hub.md)",
+            "#t #T",
+            "",
+        ]);
+        let text = prop::collection::vec(word, 0..5).prop_map(|words| words.join(" "));
+        (0u8..8, 0usize..8, 0usize..8, text)
+    }
+
+    proptest! {
+        // Each step builds a catalog of a hundred notes.
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn remembered_answers_are_those_of_a_new_catalog(steps in prop::collection::vec(step(), 1..24)) {
+            let files = many();
+            let names = ["a.md", "b.md", "hub.md", "x/hub.md", "secret/hub.md", "secret/c.md", "n10.md", "z.md"].map(path);
+            let mut catalog = Catalog::build(&files).unwrap();
+            let public = |path: &VaultPath| !path.as_str().starts_with("secret");
+            let memory = Remembered::default();
+            for (at, (what, one, other, text)) in steps.iter().enumerate() {
+                let (one, other) = (&names[*one], &names[*other]);
+                match what {
+                    0 => files.remove(one),
+                    1 if files.stat(one).unwrap().is_some() && one != other => {
+                        files.remove(other);
+                        files.rename(one, other);
+                    }
+                    _ => files.write(one, text),
+                }
+                catalog.refresh(&files, &[one.clone(), other.clone()]).unwrap();
+                // Sometimes several changes lie between two questions.
+                if at % 3 == 1 {
+                    continue;
+                }
+                let new = Catalog::build(&files).unwrap();
+                let some = Visible::only(&public);
+                for hub in [&names[2], &names[3]] {
+                    prop_assert_eq!(catalog.backlinks(hub, Visible::all()), new.backlinks(hub, Visible::all()));
+                    prop_assert_eq!(catalog.backlinks(hub, some.remembering(&memory)), new.backlinks(hub, some));
+                }
+                prop_assert_eq!(catalog.tags(Visible::all()), new.tags(Visible::all()));
+                prop_assert_eq!(catalog.tags(some.remembering(&memory)), new.tags(some));
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{ByAddress, Catalog, FileInfo, Visible, address, fold};
+use super::{ByAddress, Catalog, FileInfo, TagInfo, Visible, address, fold};
 use crate::path::VaultPath;
 
 /// How much a tag is used. Its nested tags count for it too.
@@ -39,21 +39,15 @@ impl Catalog {
     /// All tags with their counts, ancestors rolled up, most used first and then by name.
     pub fn tags(&self, visible: Visible<'_>) -> Vec<TagCount> {
         let memory = visible.memory(&self.remembered);
-        if let Some(known) = memory.and_then(|memory| memory.tags(self.state())) {
-            return known.to_vec();
+        if let Some(known) = memory.and_then(|memory| memory.tags(self, visible)) {
+            return known;
         }
-        let tags = self.count_tags(visible);
-        if let Some(memory) = memory {
-            memory.keep_tags(self.state(), tags.as_slice().into());
-        }
-        tags
-    }
-
-    fn count_tags(&self, visible: Visible<'_>) -> Vec<TagCount> {
         let mut counter = Counter::default();
         self.notes(visible).for_each(|info| counter.add(info));
-        let mut tags = counter.tags;
-        tags.sort_by(|a, b| b.occurrences.cmp(&a.occurrences).then_with(|| a.name.cmp(&b.name)));
+        let tags = counter.table.list();
+        if let Some(memory) = memory {
+            memory.keep_tags(self, visible, counter.table);
+        }
         tags
     }
 
@@ -94,11 +88,85 @@ fn hits(wants: &[String], tag: &str) -> Vec<usize> {
     (0..wants.len()).filter(|at| below(&wants[*at])).collect()
 }
 
+/// Every tag with its count, ancestors too.
+#[derive(Debug, Default)]
+pub(super) struct TagTable {
+    tags: Vec<Counted>,
+    places: HashMap<String, usize>,
+}
+
+#[derive(Debug)]
+struct Counted {
+    count: TagCount,
+    /// Whether all who use it write it as its name stands there.
+    uniform: bool,
+}
+
+impl TagTable {
+    /// The tags that are used, most used first and then by name.
+    pub(super) fn list(&self) -> Vec<TagCount> {
+        let used = self.tags.iter().map(|tag| &tag.count).filter(|tag| tag.files > 0);
+        let mut tags: Vec<&TagCount> = used.collect();
+        tags.sort_unstable_by(|a, b| b.occurrences.cmp(&a.occurrences).then_with(|| a.name.cmp(&b.name)));
+        tags.into_iter().cloned().collect()
+    }
+
+    /// Takes the tags of a note out and others in; `None` if only a count of all notes can tell who writes a name first.
+    pub(super) fn exchange(&mut self, old: &[TagInfo], new: &[TagInfo]) -> Option<()> {
+        for (place, uses) in self.uses(old)? {
+            let count = &mut self.tags[place].count;
+            count.occurrences = count.occurrences.checked_sub(uses)?;
+            count.files = count.files.checked_sub(1)?;
+        }
+        for (place, uses) in self.uses(new)? {
+            let count = &mut self.tags[place].count;
+            count.occurrences += uses;
+            count.files += 1;
+        }
+        Some(())
+    }
+
+    /// How often each tag stands in a note; `None` if one is written in more than one way.
+    fn uses(&mut self, tags: &[TagInfo]) -> Option<Vec<(usize, usize)>> {
+        let mut uses: Vec<(usize, usize)> = Vec::new();
+        for tag in tags {
+            for name in with_ancestors(&tag.name) {
+                let place = self.place_of(name);
+                let known = &mut self.tags[place];
+                if known.count.files == 0 && uses.iter().all(|(other, _)| *other != place) {
+                    (known.count.name, known.uniform) = (name.to_owned(), true);
+                }
+                if !known.uniform || known.count.name != name {
+                    return None;
+                }
+                match uses.iter_mut().find(|(other, _)| *other == place) {
+                    Some((_, uses)) => *uses += tag.uses as usize,
+                    None => uses.push((place, tag.uses as usize)),
+                }
+            }
+        }
+        Some(uses)
+    }
+
+    fn place_of(&mut self, name: &str) -> usize {
+        *self.places.entry(fold(name)).or_insert_with(|| {
+            let count = TagCount { name: name.to_owned(), occurrences: 0, files: 0 };
+            self.tags.push(Counted { count, uniform: true });
+            self.tags.len() - 1
+        })
+    }
+}
+
+/// A tag with those above it: `a`, `a/b`, `a/b/c`.
+fn with_ancestors(name: &str) -> impl Iterator<Item = &str> {
+    let name = name.trim_matches('/');
+    name.match_indices('/').map(|(at, _)| at).chain([name.len()]).map(|end| &name[..end])
+}
+
 /// Counts tags note by note. A spelling is known by its shared text's address, so each is folded once, not per note.
 #[derive(Default)]
 struct Counter {
-    tags: Vec<TagCount>,
-    places: HashMap<String, usize>,
+    table: TagTable,
     /// For every spelling, the places of its ancestors and itself.
     spellings: ByAddress<Vec<usize>>,
     /// For every place, the last note that was counted there.
@@ -112,31 +180,25 @@ impl Counter {
         for tag in &info.tags {
             let spelling = address(&tag.name);
             if !self.spellings.contains_key(&spelling) {
-                let places = self.places_of(&tag.name);
+                let places = with_ancestors(&tag.name).map(|name| self.place_of(name)).collect();
                 self.spellings.insert(spelling, places);
             }
             for place in self.spellings.get(&spelling).into_iter().flatten() {
-                self.tags[*place].occurrences += tag.uses as usize;
+                let count = &mut self.table.tags[*place].count;
+                count.occurrences += tag.uses as usize;
                 if self.last[*place] != self.notes {
                     self.last[*place] = self.notes;
-                    self.tags[*place].files += 1;
+                    count.files += 1;
                 }
             }
         }
     }
 
-    fn places_of(&mut self, name: &str) -> Vec<usize> {
-        let name = name.trim_matches('/');
-        let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
-        let names: Vec<&str> = ends.map(|end| &name[..end]).collect();
-        names.into_iter().map(|name| self.place_of(name)).collect()
-    }
-
     fn place_of(&mut self, name: &str) -> usize {
-        *self.places.entry(fold(name)).or_insert_with(|| {
-            self.tags.push(TagCount { name: name.to_owned(), occurrences: 0, files: 0 });
-            self.last.push(0);
-            self.tags.len() - 1
-        })
+        let place = self.table.place_of(name);
+        self.last.resize(self.table.tags.len(), 0);
+        let known = &mut self.table.tags[place];
+        known.uniform &= known.count.name == name;
+        place
     }
 }

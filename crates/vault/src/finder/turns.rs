@@ -7,6 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::error::Result;
+use crate::files::{Entry, Files};
+use crate::path::{VaultFolder, VaultPath};
+
 /// How long a build waits for others, all in all.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -58,6 +62,33 @@ impl Drop for Asking<'_> {
     }
 }
 
+/// Files that are read when it is one's turn.
+pub(crate) struct Patient<'a> {
+    /// The files.
+    pub(crate) files: &'a dyn Files,
+    /// Who goes first.
+    pub(crate) turns: &'a Turns,
+}
+
+impl Files for Patient<'_> {
+    fn walk(&self, each: &mut dyn FnMut(Entry)) -> Result<()> {
+        self.files.walk(each)
+    }
+
+    fn walk_in(&self, folder: &VaultFolder, each: &mut dyn FnMut(Entry)) -> Result<()> {
+        self.files.walk_in(folder, each)
+    }
+
+    fn read(&self, path: &VaultPath) -> Result<Vec<u8>> {
+        self.turns.wait();
+        self.files.read(path)
+    }
+
+    fn stat(&self, path: &VaultPath) -> Result<Option<Entry>> {
+        self.files.stat(path)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,5 +118,24 @@ mod tests {
         let _asking = turns.ask();
         turns.wait();
         assert!(turns.patience.lock().unwrap().is_zero());
+    }
+
+    #[test]
+    fn a_patient_reader_waits_until_nobody_asks() {
+        let files = crate::files::MemoryFiles::parse("a.md: x").unwrap();
+        let turns = Turns::default();
+        let read = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let asking = turns.ask();
+            scope.spawn(|| {
+                let patient = Patient { files: &files, turns: &turns };
+                patient.read(&VaultPath::parse("a.md").unwrap()).unwrap();
+                read.store(true, Ordering::SeqCst);
+            });
+            std::thread::sleep(Duration::from_millis(30));
+            assert!(!read.load(Ordering::SeqCst));
+            drop(asking);
+        });
+        assert!(read.load(Ordering::SeqCst));
     }
 }

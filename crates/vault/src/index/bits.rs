@@ -30,6 +30,18 @@ impl Bits {
         self.count
     }
 
+    /// The numbers in it, in order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        self.words.iter().zip(0..).flat_map(|(word, at)| {
+            let mut left = *word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros())?;
+                left &= left - 1;
+                Some(at * 64 + bit)
+            })
+        })
+    }
+
     /// As bytes, for a file.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.words.iter().flat_map(|word| word.to_le_bytes()).collect()

@@ -14,8 +14,17 @@ use crate::error::Result;
 use crate::files::{Entry, Files, Kind, Witness};
 use crate::store::index::{IndexFolder, Writing};
 
-/// Text that is indexed together: enough that a word is written down a few times only, little enough for memory.
-const BATCH: u64 = 8 << 20;
+/// Memory that a core takes for each byte of a batch, and a merge for each part, as measured.
+const OF_A_BYTE: u64 = 3;
+const OF_A_PART: u64 = 1 << 19;
+
+/// How much text is indexed together: where what the cores take while they work and what a merge of all parts takes are
+/// the same, because the one falls as the other grows.
+fn batch_size(entries: &[Entry]) -> u64 {
+    let text: u64 = entries.iter().map(|entry| entry.stat.size.min(batch::LARGEST_TEXT)).sum();
+    let best = text.saturating_mul(OF_A_PART) / (OF_A_BYTE * threads() as u64);
+    best.isqrt().clamp(1 << 19, 8 << 20)
+}
 
 impl TextIndex {
     /// All files of the vault, indexed, in path order. Not in the state yet. Under the folder's lock the segments lie in
@@ -79,10 +88,11 @@ pub(super) fn index(
 }
 
 fn batches(entries: &[Entry]) -> Vec<&[Entry]> {
+    let most = batch_size(entries);
     let mut out = Vec::new();
     let (mut start, mut size) = (0, 0);
     for (at, entry) in entries.iter().enumerate() {
-        if at > start && (size + entry.stat.size > BATCH || at - start == MOST_DOCS) {
+        if at > start && (size + entry.stat.size > most || at - start == MOST_DOCS) {
             out.push(&entries[start..at]);
             (start, size) = (at, 0);
         }

@@ -36,6 +36,38 @@ pub(super) fn line_counts(segment: &Segment, terms: &[u32]) -> Result<Vec<(u32, 
     Ok(with_lines.map(|(count, doc)| (doc, count)).collect())
 }
 
+/// The documents that hold one of the terms in a line, in order, each with a number of lines that is not 0.
+pub(super) fn with_lines(segment: &Segment, terms: &[u32]) -> Result<Vec<(u32, u32)>, Damage> {
+    /// Up to here sorting what was found is quicker than a look at every document.
+    const FEW: u64 = 1 << 12;
+    let all: u64 = terms.iter().map(|term| u64::from(segment.term(*term).docs)).sum();
+    if terms.len() == 1 || all > FEW {
+        return match terms {
+            [_] => line_counts(segment, terms),
+            _ => in_any(segment, terms),
+        };
+    }
+    let mut found = Vec::with_capacity(all as usize);
+    for term in terms {
+        found.extend(
+            segment.docs(*term)?.filter(|entry| entry.lines > 0).map(|entry| (entry.doc, entry.lines)),
+        );
+    }
+    found.sort_unstable();
+    found.dedup_by_key(|(doc, _)| *doc);
+    Ok(found)
+}
+
+fn in_any(segment: &Segment, terms: &[u32]) -> Result<Vec<(u32, u32)>, Damage> {
+    let mut found = Bits::new(segment.doc_count());
+    for term in terms {
+        for entry in segment.docs(*term)?.filter(|entry| entry.lines > 0) {
+            found.insert(entry.doc);
+        }
+    }
+    Ok(found.iter().map(|doc| (doc, 1)).collect())
+}
+
 /// Marks the lines of the documents in `among` in which a term stands.
 fn mark(segment: &Segment, terms: &[u32], among: &Bits) -> Result<Row, Damage> {
     let starts = segment.line_starts();

@@ -6,7 +6,7 @@
 //! reading long lists, the answer says that it must be looked at.
 
 use super::beside::{Piece, side_by_side};
-use super::count::line_counts;
+use super::count::{line_counts, with_lines};
 use super::plan::Need;
 use super::postings::each_line;
 use super::segment::{Damage, Segment};
@@ -41,12 +41,26 @@ pub(super) enum Docs {
 
 /// The documents with lines that fulfil a condition.
 pub(super) fn docs(segment: &Segment, need: &Need, whole_word: bool) -> Result<Docs, Damage> {
+    docs_by(segment, need, whole_word, line_counts)
+}
+
+/// The same for those who do not ask in how many lines: some number that is not 0 stands for it.
+pub(super) fn holding(segment: &Segment, need: &Need) -> Result<Docs, Damage> {
+    docs_by(segment, need, false, with_lines)
+}
+
+fn docs_by(
+    segment: &Segment,
+    need: &Need,
+    whole_word: bool,
+    count: impl FnOnce(&Segment, &[u32]) -> Result<Vec<(u32, u32)>, Damage>,
+) -> Result<Docs, Damage> {
     if let Need::Text(text) = need {
         let needle = Needle::new(text, whole_word);
         if let [piece] = needle.pieces.as_slice() {
             let terms = needle.terms(segment, 0, piece);
             let exact = needle.exact || terms.is_empty();
-            return Ok(Docs::These { counts: line_counts(segment, &terms)?, exact });
+            return Ok(Docs::These { counts: count(segment, &terms)?, exact });
         }
     }
     Ok(match lines(segment, need, whole_word)? {

@@ -3,6 +3,8 @@
 //! The batches of a first build lie one behind the other, so their lists are joined as they are; pieces of a life of
 //! edits interleave and are taken document by document.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io::{self, Write};
 
 use super::batch::first_eight;
@@ -37,11 +39,16 @@ pub(super) fn merge<W: Write>(parts: &[Part<'_>], mut writer: Writer<W>) -> io::
     }) && moved.first().is_none_or(|first| first.shift.is_some());
     let mut cursors = vec![0u32; parts.len()];
     let mut still_held = cursors.clone();
-    let mut heads: Vec<Option<Head<'_>>> = parts.iter().map(|part| head(part.segment, 0)).collect();
+    let mut heads: BinaryHeap<Reverse<(Head<'_>, usize)>> =
+        parts.iter().zip(0..).filter_map(|(part, at)| Some(Reverse((head(part.segment, 0)?, at)))).collect();
     let (mut out, mut with) = (List::default(), Vec::new());
-    while let Some(least) = heads.iter().flatten().min().copied() {
+    while let Some(Reverse((least, at))) = heads.pop() {
         with.clear();
-        with.extend((0..parts.len()).filter(|at| heads[*at] == Some(least)));
+        with.push(at);
+        while let Some(next) = heads.peek().filter(|next| next.0.0 == least) {
+            with.push(next.0.1);
+            heads.pop();
+        }
         out.clear();
         match in_order {
             true => out.join(parts, &cursors, &moved, &with)?,
@@ -52,7 +59,7 @@ pub(super) fn merge<W: Write>(parts: &[Part<'_>], mut writer: Writer<W>) -> io::
         }
         for at in &with {
             cursors[*at] += 1;
-            heads[*at] = head(parts[*at].segment, cursors[*at]);
+            heads.extend(head(parts[*at].segment, cursors[*at]).map(|head| Reverse((head, *at))));
             still_held[*at] = parts[*at].segment.let_go(still_held[*at], cursors[*at]);
         }
     }
@@ -84,6 +91,7 @@ fn number_docs<W: Write>(parts: &[Part<'_>], writer: &mut Writer<W>) -> io::Resu
         writer.doc(path, &known)?;
         moved[at].numbers[doc as usize] = number as u32;
     }
+    parts.iter().for_each(|part| part.segment.let_docs_go());
     for one in &mut moved {
         let first = one.numbers.first().copied().unwrap_or(0);
         let steady = |(at, number): (usize, &u32)| *number != GONE && *number as usize == first as usize + at;

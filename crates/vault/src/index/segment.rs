@@ -102,20 +102,29 @@ impl Segment {
 
     /// Gives back the memory of terms that a merge has passed, if that is worth it; from which term on it is still held.
     pub(super) fn let_go(&self, from: u32, to: u32) -> u32 {
-        const WORTH_IT: u64 = 1 << 18;
+        const WORTH_IT: usize = 1 << 16;
         let Bytes::Mapped(map) = &self.bytes else { return from };
-        let offset = |term: u32| match term < self.term_count() {
-            true => self.term(term).offset,
-            false => self.vocabulary.start as u64,
+        let place = |term: u32| match term < self.term_count() {
+            true => (self.term(term).offset as usize, int(self.part(&self.terms, term, TERM), 0) as usize),
+            false => (self.vocabulary.start, self.vocabulary.len()),
         };
-        let (start, end) = (offset(from), offset(to));
+        let ((start, word), (end, last_word)) = (place(from), place(to));
         if end.saturating_sub(start) < WORTH_IT {
             return from;
         }
-        map.let_go(start as usize..end as usize);
+        // Everything was looked up before: a look would bring back what was just given away.
         let record = |term: u32| self.terms.start + term as usize * TERM;
+        map.let_go(start..end);
         map.let_go(record(from)..record(to));
+        map.let_go(self.vocabulary.start + word..self.vocabulary.start + last_word);
         to
+    }
+
+    /// Gives back the memory of documents and their paths.
+    pub(super) fn let_docs_go(&self) {
+        if let Bytes::Mapped(map) = &self.bytes {
+            map.let_go(self.docs.start..self.paths.end);
+        }
     }
 
     /// Opens a file; checks everything but the postings.

@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use super::bits::Bits;
+use super::names::Names;
 use super::segment::{Kind, Segment};
 use crate::catalog::Visible;
 use crate::error::Result;
@@ -21,6 +22,7 @@ pub(super) struct Slot {
     pub number: Option<u64>,
     /// The paths as values, made when a question needs them.
     paths: Arc<OnceLock<Vec<Option<VaultPath>>>>,
+    names: Arc<OnceLock<Option<Names>>>,
     tally: Tally,
 }
 
@@ -48,6 +50,7 @@ impl Slot {
             dead: Arc::new(dead),
             number,
             paths: Arc::default(),
+            names: Arc::default(),
             tally: Tally::default(),
         };
         (0..slot.segment.doc_count()).filter(|doc| !slot.dead.has(*doc)).for_each(|doc| {
@@ -76,6 +79,11 @@ impl Slot {
     fn paths(&self) -> &[Option<VaultPath>] {
         let all = || (0..self.segment.doc_count()).map(|doc| VaultPath::parse(self.segment.path(doc)).ok());
         self.paths.get_or_init(|| all().collect())
+    }
+
+    /// The names of its notes; `None` if they are too many to be numbered.
+    pub fn names(&self) -> Option<&Names> {
+        self.names.get_or_init(|| Names::of(&self.segment)).as_ref()
     }
 
     /// The documents in a folder, those that are gone included.

@@ -42,6 +42,16 @@ impl Rig {
     }
 }
 
+/// The files of a fixture as one segment.
+pub(super) fn segment_of(fixture: &str, keep: batch::Keep<'_>) -> segment::Segment {
+    let files = MemoryFiles::parse(fixture).unwrap();
+    let mut entries = Vec::new();
+    files.walk(&mut |entry| entries.push(entry)).unwrap();
+    entries.retain(|entry| entry.kind == Kind::File);
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    batch::index(&files, &entries, &mut batch::Batch::default(), &Nobody, keep).unwrap()
+}
+
 fn literal(text: &str) -> Query {
     Query::new(Pattern::Literal(text.to_owned()))
 }
@@ -483,6 +493,67 @@ proptest! {
             let expected = rebuilt.search(query, Visible::all()).unwrap();
             prop_assert_eq!(&expected, &rig.scan(query, Visible::all()).unwrap());
             prop_assert_eq!(index.search(query, Visible::all()).unwrap(), expected, "{:?}", query);
+        }
+    }
+}
+
+#[test]
+fn holders_are_those_that_reading_finds() {
+    let rig = Rig::new(
+        "A/Amber Tea.md: green\n--- A/b.md: amber and TEA\n--- A/pic tea.png: amber\n--- B/amber.md: tea\n\
+         --- B/c-tea.md: -amber\n--- B/tea.txt: amber tea\n--- C/d.md: #amber\ntea",
+    );
+    let index = rig.open();
+    rig.files.write(&path("A/late tea.md"), "amber");
+    rig.files.write(&path("B/amber.md"), "te");
+    index.refresh(&[path("A/late tea.md"), path("B/amber.md")]).unwrap();
+    let mut all = Vec::new();
+    rig.files.walk(&mut |entry| all.push(entry.path)).unwrap();
+    all.retain(VaultPath::is_note);
+    all.sort();
+    let public = |path: &VaultPath| !path.as_str().starts_with("C/");
+    for visible in [Visible::all(), Visible::only(&public)] {
+        for words in [
+            vec!["tea"],
+            vec!["AMBER", "tea"],
+            vec!["amber", "-"],
+            vec!["c-t", "amber"],
+            vec!["x"],
+            vec!["te", "a"],
+        ] {
+            let patterns: Vec<regex::bytes::Regex> =
+                words.iter().map(|word| regex::bytes::Regex::new(&format!("(?i){word}")).unwrap()).collect();
+            for prefix in ["", "A/", "A/b", "Z", "B/c-tea.md"] {
+                let some: Vec<VaultPath> = all
+                    .iter()
+                    .filter(|path| path.as_str().starts_with(prefix) && visible.sees(path))
+                    .cloned()
+                    .collect();
+                let (expected, _) = {
+                    let walk = |each: &mut dyn FnMut(VaultPath)| {
+                        some.iter().cloned().for_each(each);
+                        Ok(())
+                    };
+                    search::with_all_words(&*rig.files, walk, &patterns, &|| true).unwrap()
+                };
+                let ask = |after, most| {
+                    let query = WordsQuery { words: &words, prefix, after, most };
+                    index.holders(&query, visible, &Sight::default()).unwrap().unwrap()
+                };
+                let found = ask(None, usize::MAX);
+                assert_eq!((&found.paths, found.total), (&expected, expected.len()), "{words:?} {prefix}");
+                assert!(found.certain, "{words:?}");
+                for after in &all {
+                    let behind: Vec<VaultPath> =
+                        expected.iter().filter(|path| *path > after).take(2).cloned().collect();
+                    let page = ask(Some(after), 2);
+                    assert_eq!(
+                        (page.paths, page.total),
+                        (behind, expected.len()),
+                        "{words:?} {prefix} {after}"
+                    );
+                }
+            }
         }
     }
 }

@@ -22,6 +22,7 @@ use serde_json::Value;
 use crate::error::Result;
 use crate::note::blocks::{self, BlockId, Blocks, Heading};
 use crate::note::front::{self, Front};
+use crate::store::blob::Hash;
 
 /// How many characters of a heading its address holds. Without a limit, one huge heading over many small ones would
 /// make the list of addresses as large as the square of the note.
@@ -94,7 +95,7 @@ pub struct SectionText {
 
 /// Short hash of a text: what `ifMatch` is compared with.
 pub fn version(text: &str) -> String {
-    blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
+    Hash::of(text.as_bytes()).short()
 }
 
 /// What the text offers as targets.

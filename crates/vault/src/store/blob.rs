@@ -19,7 +19,9 @@ impl Hash {
 
     /// The first 16 hex digits: what `ifMatch` and listings show.
     pub fn short(&self) -> String {
-        self.to_string()[..16].to_owned()
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digits = self.0[..8].iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+        digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
     }
 }
 

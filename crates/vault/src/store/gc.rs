@@ -43,7 +43,7 @@ pub struct Collected {
 
 /// Drops what is too old or too much, oldest first; the newest checkpoint always stays.
 pub fn collect(store: &mut Store, retention: Retention, now_ms: i64) -> Result<Collected> {
-    let lock = store.lock_handle()?;
+    let lock = store.lock_handle();
     let _held = hold(&lock)?;
     store.log.catch_up()?;
     refuse_damage(&store.log)?;
@@ -214,7 +214,7 @@ pub fn verify(store: &mut Store, read_data: ReadData) -> Result<Report> {
 /// Puts a damaged log aside (nothing of it is deleted) and starts a new one from all that can be read.
 /// Returns where the damaged file lies now, or `None` if there was nothing to repair.
 pub fn repair(store: &mut Store) -> Result<Option<PathBuf>> {
-    let lock = store.lock_handle()?;
+    let lock = store.lock_handle();
     let _held = hold(&lock)?;
     store.log.catch_up()?;
     let whole: Vec<LogEntry> =

@@ -34,10 +34,14 @@ impl Map {
 }
 
 impl Map {
-    /// Gives the memory of these bytes back. Whoever looks at them again waits for the file.
+    /// Gives the memory of these bytes back, and of those right in front of them. Whoever looks at them again waits for the file.
     pub fn let_go(&self, bytes: std::ops::Range<usize>) {
-        let start = bytes.start.next_multiple_of(PAGE);
-        let end = bytes.end.min(self.length) / PAGE * PAGE;
+        // A piece that lies on a border was passed as far as it lies in front of the bytes.
+        let start = bytes.start / PAGE * PAGE;
+        let end = match bytes.end < self.length {
+            true => bytes.end / PAGE * PAGE,
+            false => self.length,
+        };
         if start < end {
             #[expect(unsafe_code, reason = "see `Map::of`")]
             // SAFETY: whole pages within our mapping, which is shared, read-only and of a file that is never changed:

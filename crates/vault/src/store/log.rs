@@ -27,6 +27,8 @@ pub struct Log {
     inode: u64,
     /// Byte up to which the file was read and is good.
     end: u64,
+    /// How long the file was when we last looked or wrote; more than `end` where something torn lies behind.
+    written: u64,
     entries: Vec<LogEntry>,
     by_id: HashMap<CheckpointId, usize>,
     blobs: HashMap<Hash, Stored>,
@@ -61,6 +63,7 @@ impl Log {
             inode: inode(&file)?,
             file,
             end: 0,
+            written: 0,
             entries: Vec::new(),
             by_id: HashMap::new(),
             blobs: HashMap::new(),
@@ -72,7 +75,10 @@ impl Log {
 
     /// Reads what other processes have appended since; starts anew if the file was replaced (by gc).
     pub fn catch_up(&mut self) -> Result<()> {
-        if let Ok(file) = open_file(&self.path) {
+        let mut length = self.length_if_same();
+        if length.is_none()
+            && let Ok(file) = open_file(&self.path)
+        {
             let now = inode(&file)?;
             if now != self.inode {
                 self.file = file;
@@ -81,6 +87,11 @@ impl Log {
             }
         }
         let (known, sound) = (self.end, self.damage.is_none());
+        if length.take_if(|length| *length == known).is_some() {
+            // Nobody wrote since we last read or wrote; most of the time there is nobody else.
+            self.written = known;
+            return Ok(());
+        }
         if self.length()? < known {
             self.forget();
         }
@@ -93,6 +104,13 @@ impl Log {
         Ok(())
     }
 
+    /// The file's length, if it is still the one that we have open.
+    #[expect(clippy::disallowed_methods, reason = "the store's own file, outside the vault")]
+    fn length_if_same(&self) -> Option<u64> {
+        let data = std::fs::metadata(&self.path).ok()?;
+        (data.ino() == self.inode).then_some(data.len())
+    }
+
     fn forget(&mut self) {
         self.end = 0;
         self.entries.clear();
@@ -103,6 +121,7 @@ impl Log {
 
     fn read_on(&mut self) -> Result<()> {
         let length = self.length()?;
+        self.written = length;
         while self.damage.is_none() && self.end < length {
             match self.read_record(self.end, length)? {
                 Some((record, next)) => self.take(record, next),
@@ -119,15 +138,17 @@ impl Log {
         }
         let cannot = |error| Error::io("cannot write the checkpoint log", error);
         let bytes = encode(&record, blobs)?;
-        if self.length()? > self.end {
+        if self.written > self.end {
             self.file.set_len(self.end).map_err(cannot)?;
         }
         if let Err(error) = self.file.write_all_at(&bytes, self.end) {
             // A half record would be taken for a torn tail; cutting it off now keeps the file clean.
             self.file.set_len(self.end).ok();
+            self.written = u64::MAX;
             return Err(cannot(error));
         }
         let next = self.end + bytes.len() as u64;
+        self.written = next;
         self.take(record, next);
         Ok(())
     }
@@ -136,6 +157,7 @@ impl Log {
     pub fn retract(&mut self, id: &str, at: u64) {
         if self.file.set_len(at).is_ok() {
             self.end = at;
+            self.written = at;
             if let Some(index) = self.by_id.remove(id) {
                 self.entries.truncate(index);
             }

@@ -17,7 +17,10 @@ use crate::terminal::Terminal;
 /// Asks once.
 pub fn ask(global: &Global, words: &[String], asking: &Asking) -> Result<(), Failure> {
     let terminal = Arc::new(Terminal::new(global.json, global.plain));
-    let question = question(&terminal, words)?;
+    let question = match asking.go_on {
+        Some(_) => String::new(),
+        None => question(&terminal, words)?,
+    };
     let person = !asking.yes && terminal.can_ask() && !terminal.json;
     let wanted = Wanted { model: asking.model.clone(), limits: None, person };
     let mut study = Study::open(global, &wanted)?;
@@ -31,7 +34,11 @@ pub fn ask(global: &Global, words: &[String], asking: &Asking) -> Result<(), Fai
         _ => Arc::new(Nobody),
     };
     let screen = Arc::new(Screen::new(Arc::clone(&terminal), asker, person));
-    let over = runtime()?.block_on(lead(&study, asking, question, &screen))?;
+    let runtime = runtime()?;
+    let over = runtime.block_on(lead(&study, asking, question, &screen));
+    // Other servers that were started end before we do.
+    runtime.block_on(study.foreign.close());
+    let over = over?;
     if !terminal.json && !terminal.is_screen() {
         terminal.data_line(&screen.last_answer());
     }
@@ -77,6 +84,10 @@ async fn lead(
         }
     });
     let mind = &study.mind;
+    let door: Arc<dyn Door> = Arc::clone(screen) as Arc<dyn Door>;
+    if let Some(id) = &asking.go_on {
+        return go_on(study, id, &door, &halt).await;
+    }
     let mut talk = match &asking.session {
         Some(id) => mind.resume(id).await?,
         None => {
@@ -93,8 +104,21 @@ async fn lead(
             mind.begin(agent, &model).await?
         }
     };
-    let door: Arc<dyn Door> = Arc::clone(screen) as Arc<dyn Door>;
     Ok(talk.say(vec![Part::Text { text: question }], &door, &halt).await?)
+}
+
+/// Takes up a turn that was left half way.
+async fn go_on(study: &Study, id: &str, door: &Arc<dyn Door>, halt: &Halt) -> Result<Over, Failure> {
+    let mut talk = study.mind.resume(id).await?;
+    if !talk.is_half_way() {
+        return Err(Failure::new(
+            Exit::Failed,
+            "nothing_left",
+            "its last turn was led to its end",
+            "say something more with --session",
+        ));
+    }
+    Ok(talk.go_on(door, halt).await?)
 }
 
 /// There is no agent of this name.

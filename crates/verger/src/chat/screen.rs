@@ -1,6 +1,7 @@
 //! What a conversation looks like at the terminal: the answer on stdout, everything else as single lines on stderr; or every
 //! event as a line of JSON.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent::door::Answering;
@@ -33,6 +34,8 @@ struct State {
     painter: Painter,
     /// What the last line of the meter says.
     meter: Option<String>,
+    /// What the calls that run are about, by id.
+    about: BTreeMap<String, String>,
 }
 
 impl Screen {
@@ -69,8 +72,9 @@ impl Screen {
                 self.end_line(&mut state);
                 state.text.clear();
             }
-            News::CallBegan { .. } => {
+            News::CallBegan { id, input, .. } => {
                 self.end_line(&mut state);
+                state.about.insert(id.clone(), about(input));
                 // What was said before a call is not the answer.
                 state.text.clear();
                 state.thinking = false;
@@ -80,8 +84,12 @@ impl Screen {
                 if let News::Spent { .. } = other {
                     state.meter = meter(other);
                 }
+                let what = match other {
+                    News::CallEnded { id, .. } => state.about.remove(id).unwrap_or_default(),
+                    _ => String::new(),
+                };
                 drop(state);
-                if let Some(line) = line(other) {
+                if let Some(line) = line(other, &what) {
                     self.aside(&line);
                 }
             }
@@ -145,12 +153,16 @@ impl Door for Screen {
 }
 
 /// One line about what happened; nothing about what is shown otherwise.
-fn line(news: &News) -> Option<String> {
+fn line(news: &News, about: &str) -> Option<String> {
     match news {
         News::CallEnded { name, outcome, text, failed, changed, milliseconds, .. } => {
             let what = match (changed.as_slice(), *failed) {
-                (_, true) => paper::one_line(text).chars().take(160).collect(),
-                ([], _) => String::new(),
+                // The reason's code is for programs.
+                (_, true) => {
+                    let words = text.split_once(": ").map_or(text.as_str(), |(_, words)| words);
+                    paper::one_line(words).chars().take(160).collect()
+                }
+                ([], _) => about.to_owned(),
                 ([only], _) => only.clone(),
                 (several, _) => format!("{} notes", several.len()),
             };
@@ -178,7 +190,7 @@ fn line(news: &News) -> Option<String> {
         News::Notice { text } => Some(format!("· {text}")),
         News::Child { name, news } => match &**news {
             News::Text { .. } | News::Thinking { .. } | News::Spent { .. } | News::CallBegan { .. } => None,
-            inner => line(inner).map(|line| format!("  {name}: {line}")),
+            inner => line(inner, "").map(|line| format!("  {name}: {line}")),
         },
         News::Over { how, text } if !how.is_done() => Some(format!("· {text}")),
         News::Turn { .. }
@@ -243,10 +255,10 @@ fn chosen(line: &str, options: &[String]) -> Option<String> {
 }
 
 /// What a call is about, in a few words: its path or what it looks for.
-pub fn about(input: &Value) -> String {
+fn about(input: &Value) -> String {
     let found = ["path", "source", "query", "pattern", "note_path", "name", "question", "message"]
         .iter()
-        .find_map(|key| input.get(key).and_then(Value::as_str));
+        .find_map(|key| input.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()));
     let short: String = paper::one_line(found.unwrap_or_default()).chars().take(80).collect();
     short
 }

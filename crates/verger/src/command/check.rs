@@ -1,15 +1,16 @@
-//! `check`: the store, the audit, and whether they tell the same story. Exit code 4 where something is wrong.
+//! `check`: the store, the audit, whether they tell the same story, and the conversations. Exit code 4 where something is wrong.
 
 use std::collections::HashSet;
 
 use pipeline::Refusal;
 use pipeline::audit::{Ended, Entry};
 use serde_json::{Value, json};
+use state::Sessions;
 use vault::store::gc::ReadData;
 use vault::store::record::Ending;
 use vault::view::CheckpointInfo;
 
-use crate::door::Door;
+use crate::door::{Door, STATE};
 use crate::failure::{Exit, Failure};
 use crate::paper::Role;
 use crate::terminal::Terminal;
@@ -35,11 +36,28 @@ pub fn check(door: &Door<'_>, read_data: bool, repair: bool) -> Result<(), Failu
     problems.extend(cut_off(&vault.commits_with_notes(), &audit.hashes));
     problems.extend(interrupted(&checkpoints));
     problems.extend(stories(&checkpoints, &door.road.audit.last(usize::MAX)?));
+    let (conversations, damage) = conversations(door);
+    problems.extend(damage);
     let summary = format!(
-        "{} checkpoints, {} stored files and {} audit lines read",
+        "{} checkpoints, {} stored files and {} audit lines read{conversations}",
         store.checkpoints, store.files_read, audit.lines
     );
     report(door.terminal, &summary, &problems, "a damaged store is mended with `verger check --repair`")
+}
+
+/// How many conversations were read, in words, and what is wrong with their file. Without a file there is nothing to say.
+fn conversations(door: &Door<'_>) -> (String, Vec<String>) {
+    let file = door.place.data.join(STATE);
+    let checked =
+        Sessions::open_if_there(&file).and_then(|sessions| sessions.map(|all| all.check()).transpose());
+    match checked {
+        Ok(None) => (String::new(), Vec::new()),
+        Ok(Some(checked)) => (
+            format!("; {} conversations with {} steps read", checked.sessions, checked.steps),
+            checked.problems.iter().map(|problem| format!("conversations: {problem}")).collect(),
+        ),
+        Err(error) => (String::new(), vec![format!("conversations: {error}; {}", error.hint())]),
+    }
 }
 
 fn interrupted(checkpoints: &[CheckpointInfo]) -> Vec<String> {

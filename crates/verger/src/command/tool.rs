@@ -59,7 +59,7 @@ pub fn list(terminal: &Terminal) -> Result<(), Failure> {
 /// Prints a page of the documentation.
 pub fn docs(terminal: &Terminal, page: Page) -> Result<(), Failure> {
     let text = match page {
-        Page::Tools => pipeline::docs::tools_page(&all()),
+        Page::Tools => pipeline::docs::tools_page(&tools::table::every()),
         Page::Config => config::page(),
     };
     if terminal.json {

@@ -19,7 +19,7 @@ pub enum Paging {
 
 /// The result of a call. An unknown tool is the one mistake that MCP wants told as an error of the protocol.
 pub fn result(
-    outcome: &Outcome,
+    outcome: Outcome,
     task: &Task,
     tool: &str,
     paging: Paging,
@@ -28,14 +28,14 @@ pub fn result(
         Outcome::Answered(output) | Outcome::Steered(_, output) => Ok(success(output, task, paging)),
         Outcome::Done { output, checkpoint, .. } => {
             let mut result = success(output, task, paging);
-            result.meta = checkpoint.as_ref().map(|id| meta(id));
+            result.meta = checkpoint.map(meta);
             Ok(result)
         }
         Outcome::Shown { summary, changes, would_say } => {
-            let text = format!("Would: {summary}\n{}", vault::change::diff_all(changes));
+            let text = format!("Would: {summary}\n{}", vault::change::diff_all(&changes));
             let paths: Vec<_> = changes.iter().map(|change| change.path()).collect();
             // What the tool would say, so that the answer has the shape that was announced.
-            let mut data = would_say.data.clone();
+            let mut data = would_say.data;
             if !data.is_object() {
                 data = json!({});
             }
@@ -43,29 +43,29 @@ pub fn result(
             data["summary"] = json!(summary);
             data["paths"] = json!(paths);
             // The diff shows what stands in the notes.
-            Ok(success(&Output::new(text, data).from_vault("dry run"), task, paging))
+            Ok(success(Output::of(text, data).from_vault("dry run"), task, paging))
         }
         Outcome::Refused(refusal) if refusal.reason == "tool_unknown" => {
             Err(ErrorData::invalid_params(format!("Unknown tool: {tool}. {}", refusal.hint), None))
         }
-        Outcome::Refused(refusal) | Outcome::Denied(refusal) => Ok(failure(refusal, tool)),
+        Outcome::Refused(refusal) | Outcome::Denied(refusal) => Ok(failure(&refusal, tool)),
     }
 }
 
-fn success(output: &Output, task: &Task, paging: Paging) -> CallToolResult {
-    let text = wrap::for_model(output);
+fn success(output: Output, task: &Task, paging: Paging) -> CallToolResult {
+    let text = wrap::for_model(&output);
     let text = match paging {
         Paging::Pages => task.results.present(&text),
         Paging::Whole => text,
     };
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-    result.structured_content = Some(&output.data).filter(|data| data.is_object()).cloned();
+    result.structured_content = Some(output.data).filter(Value::is_object);
     result
 }
 
-fn meta(checkpoint: &str) -> MetaObject {
+fn meta(checkpoint: String) -> MetaObject {
     let mut meta = JsonObject::new();
-    meta.insert(CHECKPOINT.to_owned(), Value::String(checkpoint.to_owned()));
+    meta.insert(CHECKPOINT.to_owned(), Value::String(checkpoint));
     MetaObject(meta)
 }
 

@@ -72,8 +72,10 @@ fn wrong(name: &str, message: &str) -> Failure {
 /// Asks the app which note is open, where a call means that one. Without the app, or where it shows nothing that may be
 /// read, the call stays as it is, and the tool looks at what Obsidian has saved.
 pub async fn name_active(app: &App, road: &Road, limits: &Limits, arguments: &mut JsonObject) {
-    let is_active = arguments.get("target").is_some_and(|target| *target == json!({"type": "active"}));
-    let (true, Some(link)) = (is_active, &app.link) else { return };
+    let Some(link) = &app.link else { return };
+    if arguments.get("target").is_none_or(|target| *target != json!({"type": "active"})) {
+        return;
+    }
     let Ok(Some(path)) = link.active().await else { return };
     let Ok(path) = VaultPath::parse(&path) else { return };
     let Ok(scope) = scope(road, limits) else { return };

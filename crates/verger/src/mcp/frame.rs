@@ -3,10 +3,12 @@
 //! The SDK passes over lines that are no JSON in silence; a client that made a mistake would wait for ever. Here every
 //! line that asks for an answer gets one. No state, no I/O: `stdio.rs` reads the lines and writes the answers.
 
+use std::borrow::Cow;
+
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, JsonRpcRequest, RequestId,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 /// The line is no JSON.
@@ -41,6 +43,9 @@ pub fn judge(line: &[u8]) -> Frame {
         && head.method.as_deref() != Some("tools/call")
     {
         return refuse_large(head);
+    }
+    if let Some(call) = PlainCall::read(line) {
+        return Frame::Message(Box::new(call));
     }
     match serde_json::from_slice(line) {
         Ok(Value::Object(object)) => judge_object(object),
@@ -106,10 +111,6 @@ fn is_usable(id: &Value) -> bool {
 }
 
 fn message(object: Map<String, Value>, id: Option<Value>) -> Frame {
-    let object = match plain_call(object) {
-        Ok(call) => return Frame::Message(Box::new(call)),
-        Err(object) => object,
-    };
     match (serde_json::from_value(Value::Object(object)), id) {
         (Ok(message), _) => Frame::Message(Box::new(message)),
         (Err(error), Some(id)) => invalid_params(id, &error.to_string()),
@@ -117,35 +118,48 @@ fn message(object: Map<String, Value>, id: Option<Value>) -> Frame {
     }
 }
 
-/// A tool call with nothing but a name and arguments, the most frequent message by far. The SDK finds out what a message
-/// is by trying one kind after the other on a copy of it.
-fn plain_call(mut object: Map<String, Value>) -> Result<ClientJsonRpcMessage, Map<String, Value>> {
-    let is_plain = |params: &Map<String, Value>| {
-        params.get("name").is_some_and(Value::is_string)
-            && params.get("arguments").is_none_or(Value::is_object)
-            && params.keys().all(|key| matches!(key.as_str(), "name" | "arguments"))
-    };
-    let params = object.get("params").and_then(Value::as_object);
-    let wanted = object.len() == 4
-        && object.get("method").and_then(Value::as_str) == Some("tools/call")
-        && object.get("id").is_some_and(is_usable)
-        && params.is_some_and(is_plain);
-    if !wanted {
-        return Err(object);
+/// A tool call with nothing but a name and arguments, the most frequent message by far, read in one go. The SDK finds out what
+/// a message is by trying one kind after the other on a copy of it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlainCall<'l> {
+    #[serde(borrow)]
+    jsonrpc: Cow<'l, str>,
+    id: Value,
+    #[serde(borrow)]
+    method: Cow<'l, str>,
+    params: PlainParams,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlainParams {
+    name: String,
+    #[serde(default, deserialize_with = "present")]
+    arguments: Option<Map<String, Value>>,
+}
+
+/// What is `null` is not left out: whoever reads the message thoroughly shall say what is wrong with it.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Map<String, Value>>, D::Error> {
+    Map::deserialize(deserializer).map(Some)
+}
+
+impl PlainCall<'_> {
+    /// Reads a line that is such a call; whatever else it is, somebody else must say.
+    fn read(line: &[u8]) -> Option<ClientJsonRpcMessage> {
+        let PlainCall { jsonrpc, id, method, params } = serde_json::from_slice(line).ok()?;
+        if jsonrpc != "2.0" || method != "tools/call" {
+            return None;
+        }
+        let id = match id {
+            Value::String(id) => RequestId::String(id.into()),
+            id => RequestId::Number(id.as_i64()?),
+        };
+        let mut call = CallToolRequestParams::new(params.name);
+        call.arguments = params.arguments;
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(call));
+        Some(ClientJsonRpcMessage::Request(JsonRpcRequest::new(id, request)))
     }
-    let Some(Value::Object(mut params)) = object.remove("params") else { return Err(object) };
-    let id = match object.remove("id") {
-        Some(Value::String(id)) => RequestId::String(id.into()),
-        Some(id) => RequestId::Number(id.as_i64().unwrap_or_default()),
-        None => return Err(object),
-    };
-    let Some(Value::String(name)) = params.remove("name") else { return Err(object) };
-    let mut call = CallToolRequestParams::new(name);
-    if let Some(Value::Object(arguments)) = params.remove("arguments") {
-        call = call.with_arguments(arguments);
-    }
-    let request = ClientRequest::CallToolRequest(CallToolRequest::new(call));
-    Ok(ClientJsonRpcMessage::Request(JsonRpcRequest::new(id, request)))
 }
 
 fn invalid(id: Option<Value>, why: &str) -> Frame {
@@ -215,6 +229,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":[1,{"y":null}]}}}"#,
             r#"{"jsonrpc":"2.0","id":"one","method":"tools/call","params":{"name":"a"}}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":1}}}"#,
+            r#"{"method":"tools\u002fcall","params":{"arguments":{"k":"\u00e9\n","k":2},"name":"\"é"},"id":0,"jsonrpc":"2.0"}"#,
             r#"{"jsonrpc":"2.0","id":-7,"method":"tools/call","params":{"name":"a","arguments":{},"requestState":"s"}}"#,
         ] {
             let Frame::Message(ours) = judge(line.as_bytes()) else { panic!("{line}") };

@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use pipeline::repeat::Repetition;
 use pipeline::{Call, Effect, Outcome, Refusal, Rights, Road, Stop, Task, World};
 use rmcp::RoleServer;
 use rmcp::model::{JsonObject, RequestStateCodec};
@@ -31,7 +32,16 @@ use super::{app, dry, resource};
 use crate::world::RealWorld;
 
 /// Calls that run at once. More would only wait for the same disk.
-const AT_ONCE: usize = 32;
+pub const AT_ONCE: usize = 32;
+
+/// On whose thread a call runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Thread {
+    /// Its own: it may keep it busy.
+    Own,
+    /// The runtime's: others wait for it.
+    Shared,
+}
 
 /// Who allows changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,9 +113,7 @@ impl Hall {
     /// Which tools change something.
     pub fn is_edit(&self) -> IsEdit {
         let road = Arc::clone(&self.connection.road);
-        Box::new(move |name| {
-            road.registry.find(name, &Rights::all()).is_ok_and(|tool| tool.spec().effect != Effect::Answers)
-        })
+        Box::new(move |name| road.registry.effect(name).is_some_and(|effect| effect != Effect::Answers))
     }
 
     /// The task of whoever asks.
@@ -141,14 +149,17 @@ impl Hall {
 
     /// What a tool does, if there is one of that name.
     pub fn effect(&self, tool: &str) -> Option<Effect> {
-        let found = self.connection.road.registry.find(tool, &Rights::all()).ok()?;
-        Some(found.spec().effect)
+        self.connection.road.registry.effect(tool)
     }
 
     fn new_task(&self, id: String, agent: &str, rights: Rights) -> Task {
         let mut task = Task::new(id, self.connection.id.clone(), agent);
         task.rights = rights;
         task.limits = self.connection.limits.clone();
+        if self.connection.surface == Surface::Obsidian {
+            // Clients of the well-known server ask again whenever they like.
+            task.repetition = Repetition::never_minded();
+        }
         if self.connection.all_tools {
             let listings = self.connection.road.registry.list(&task.rights);
             let deferred = listings.into_iter().filter(|listing| listing.spec.deferred);
@@ -182,18 +193,23 @@ impl Hall {
         call: Call,
         asker: &AtClient,
         context: &RequestContext<RoleServer>,
+        thread: Thread,
     ) -> Option<Outcome> {
         let _place = self.gate.acquire().await.ok()?;
         let _progress = Progress::of(context, &call.tool);
         let (stop, cancelled) = (context.ct.clone(), context.ct.clone());
         let call = call.unless(Stop::when(move || stop.is_cancelled()));
-        block(async {
+        let work = async {
             tokio::select! {
                 biased;
                 outcome = road.run(task, call, asker) => Some(outcome),
                 () = cancelled.cancelled() => None,
             }
-        })
+        };
+        match thread {
+            Thread::Own => work.await,
+            Thread::Shared => block(work),
+        }
     }
 
     /// Keeps the catalog fresh from now on; only after the first answer, because a large vault takes its time.
@@ -206,7 +222,7 @@ impl Hall {
 
     /// Drops old checkpoints when it is time.
     pub fn collect(&self) {
-        let now = RealWorld.now().timestamp().as_millisecond();
+        let now = RealWorld.moment().as_millisecond();
         let retention = self.connection.retention;
         let collected = self
             .connection

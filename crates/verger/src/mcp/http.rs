@@ -7,6 +7,7 @@ mod busy;
 mod gate;
 mod origin;
 pub mod settings;
+mod unread;
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -30,6 +31,7 @@ use crate::failure::{Exit, Failure};
 use crate::place;
 use gate::Gate;
 use settings::{AuthSettings, Settings};
+use unread::Unread;
 
 /// Connections at once; the next one waits in the system's queue.
 const CONNECTIONS: usize = 512;
@@ -38,6 +40,8 @@ const HEAD: Duration = Duration::from_secs(10);
 /// The largest head that is read, and the most headers.
 const HEAD_BYTES: usize = 64 * 1024;
 const HEADERS: usize = 100;
+/// How long a client may take nothing of what it is sent.
+const UNREAD: Duration = Duration::from_secs(30);
 /// How long calls in flight may take to finish at the end.
 const FINISH: Duration = Duration::from_secs(10);
 /// How long connections may take to close after that.
@@ -115,7 +119,7 @@ async fn talk(stream: TcpStream, router: Router, mut closing: watch::Receiver<bo
         .header_read_timeout(HEAD)
         .max_buf_size(HEAD_BYTES)
         .max_headers(HEADERS)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(Unread::new(stream, UNREAD)), TowerToHyperService::new(router));
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         // What a broken connection breaks of is the client's affair, and its bytes belong in no log.

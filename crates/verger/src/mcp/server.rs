@@ -6,25 +6,25 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use pipeline::{Call, Outcome, Refusal, Task, World};
+use pipeline::{Call, Effect, Outcome, Refusal, Task, World};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
     InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig,
+    ReadResourceResponse, ReadResourceResult, RequestId, ResourceContents, ServerCapabilities, ServerConfig,
     SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
-use rmcp::{RoleServer, ServerHandler};
+use rmcp::{Peer, RoleServer, ServerHandler};
 use serde_json::json;
 
 use super::answer;
 use super::asker::{AtClient, Way};
 use super::fixtures::Fixtures;
-use super::hall::{Approval, Hall, block};
+use super::hall::{Approval, Hall, Thread, block};
 use super::news::Listener;
-use super::surface::{self, Surface};
+use super::surface;
 use super::tasks::{Sitting, Visitor};
 use super::turn::Turn;
 use super::{complete, prompts, resource};
@@ -55,19 +55,45 @@ const REMOVED: [&str; 5] =
 /// The server of one connection, of one session, or of one request that came alone.
 pub struct Server {
     hall: Arc<Hall>,
+    clients: Clients,
     initialized: AtomicBool,
     /// The session that ends with this server.
     sitting: OnceLock<Sitting>,
     /// The client, as one who is told of changes.
     listener: Arc<Listener>,
+    plain: OnceLock<Plain>,
+}
+
+/// Whom a server serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clients {
+    /// Whoever started us.
+    One,
+    /// Whoever comes; each request says for itself from whom it comes.
+    Many,
+}
+
+/// A client whose calls may go the short way: it is the only one, it began with `initialize`, and it is known.
+struct Plain {
+    peer: Peer<RoleServer>,
+    task: Arc<Task>,
+    /// Whether its edits may go that way too, because nobody is ever asked about them.
+    edits: bool,
 }
 
 impl Server {
     /// A server in this hall.
-    pub fn new(hall: Arc<Hall>) -> Server {
+    pub fn new(hall: Arc<Hall>, clients: Clients) -> Server {
         let listener = Arc::new(Listener::default());
         hall.connection.news.join(&listener);
-        Server { hall, initialized: AtomicBool::new(false), sitting: OnceLock::new(), listener }
+        Server {
+            hall,
+            clients,
+            initialized: AtomicBool::new(false),
+            sitting: OnceLock::new(),
+            listener,
+            plain: OnceLock::new(),
+        }
     }
 
     fn task(&self, context: &RequestContext<RoleServer>) -> Arc<Task> {
@@ -78,6 +104,29 @@ impl Server {
             self.sitting.get_or_init(|| sitting.clone());
         }
         self.hall.task(&visitor)
+    }
+
+    /// The client, if a call of this tool may go the short way.
+    pub fn plain_client(&self, tool: &str) -> Option<&Peer<RoleServer>> {
+        let plain = self.plain.get()?;
+        let goes = match self.hall.effect(tool)? {
+            Effect::Answers => true,
+            Effect::Edits => plain.edits,
+            Effect::Acts | Effect::Steers => false,
+        };
+        goes.then_some(&plain.peer)
+    }
+
+    /// A call that went the short way. It keeps its thread busy until it is answered.
+    pub async fn call_on_own_thread(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        match self.plain.get() {
+            Some(plain) => self.call(request, context, &plain.task, Way::None, Thread::Own).await,
+            None => self.call_tool(request, context).await,
+        }
     }
 
     fn fixtures(&self) -> Option<&Fixtures> {
@@ -132,8 +181,19 @@ impl ServerHandler for Server {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.listener.arrive(context.peer);
         self.hall.watch();
+        if let Some(client) = context.peer.peer_info()
+            && client.protocol_version < ProtocolVersion::V_2026_07_28
+            && self.fixtures().is_none()
+            && self.clients == Clients::One
+        {
+            let request = RequestContext::new(RequestId::Number(0), context.peer.clone());
+            let edits =
+                self.hall.connection.approval == Approval::Allow && client.capabilities.elicitation.is_none();
+            let plain = Plain { peer: context.peer.clone(), task: self.task(&request), edits };
+            self.plain.set(plain).ok();
+        }
+        self.listener.arrive(context.peer);
     }
 
     /// What headers that repeat arguments are compared with.
@@ -156,51 +216,21 @@ impl ServerHandler for Server {
         Ok(ListToolsResult::with_all_items(tools.chain(fixtures).collect()))
     }
 
-    async fn call_tool(
+    /// In a box: the SDK moves what it runs from place to place, and this would be its largest part by far.
+    fn call_tool(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        if let Some(fixtures) = self.fixtures()
-            && fixtures.tool(&request.name).is_some()
-        {
-            return fixtures.call(request, context).await;
-        }
-        let _turn = match context.extensions.get::<Turn>() {
-            Some(turn) => turn.come().await,
-            None => None,
-        };
-        self.hall.watch();
-        let task = self.task(&context);
-        let connection = &self.hall.connection;
-        if connection.surface == Surface::Obsidian {
-            // Clients of the well-known server ask again whenever they like.
-            task.repetition.reset();
-        }
-        let asker = AtClient::new(connection.approval, self.way(&request, &context));
-        let outcome = match self.hall.prepare(&request.name, request.arguments.unwrap_or_default()).await {
-            Ok((road, call)) => self.hall.run(&road, &task, call, &asker, &context).await,
-            Err(refusal) => Some(Outcome::Refused(refusal)),
-        };
-        let outcome = outcome.unwrap_or_else(|| Outcome::Refused(cancelled()));
-        if let Some(question) = asker.open_question() {
-            return Ok(question.into());
-        }
-        if matches!(outcome, Outcome::Steered(..)) && !begins_alone(&context) {
-            // The tools that were found are listed from now on.
-            context.peer.notify_tool_list_changed().await.ok();
-        }
-        if let Outcome::Done { changes, checkpoint, .. } = &outcome {
-            self.hall.collect();
-            let id = checkpoint.as_deref().unwrap_or("none");
-            let news = format!("{}: {} changed, checkpoint {id}", request.name, changes.len());
-            self.listener.inform(&news).await;
-        }
-        let outcome = match outcome {
-            Outcome::Denied(_) if asker.declined_delete() => Outcome::Refused(cancelled()),
-            outcome => outcome,
-        };
-        answer::result(&outcome, &task, &request.name, self.hall.paging).map(CallToolResponse::from)
+    ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send {
+        Box::pin(async move {
+            if let Some(fixtures) = self.fixtures()
+                && fixtures.tool(&request.name).is_some()
+            {
+                return fixtures.call(request, context).await;
+            }
+            let (task, way) = (self.task(&context), self.way(&request, &context));
+            self.call(request, context, &task, way, Thread::Shared).await
+        })
     }
 
     async fn list_prompts(
@@ -364,7 +394,7 @@ impl ServerHandler for Server {
         let (served, uri) = named.map_err(|refusal| answer::error(&refusal))?;
         let call = Call::new(resource::TOOL, json!({"uri": uri}));
         let asker = AtClient::new(Approval::Ask, Way::None);
-        let outcome = self.hall.run(&served.road, &reader, call, &asker, &context).await;
+        let outcome = self.hall.run(&served.road, &reader, call, &asker, &context, Thread::Shared).await;
         let outcome = outcome.unwrap_or_else(|| Outcome::Refused(cancelled()));
         if let Some(refusal) = outcome.refusal() {
             return Err(answer::error(refusal));
@@ -391,6 +421,47 @@ impl ServerHandler for Server {
 }
 
 impl Server {
+    /// A tool call, whichever way it came.
+    async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+        task: &Task,
+        way: Way,
+        thread: Thread,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let _turn = match context.extensions.get::<Turn>() {
+            Some(turn) => turn.come().await,
+            None => None,
+        };
+        self.hall.watch();
+        let connection = &self.hall.connection;
+        let asker = AtClient::new(connection.approval, way);
+        let outcome = match self.hall.prepare(&request.name, request.arguments.unwrap_or_default()).await {
+            Ok((road, call)) => self.hall.run(&road, task, call, &asker, &context, thread).await,
+            Err(refusal) => Some(Outcome::Refused(refusal)),
+        };
+        let outcome = outcome.unwrap_or_else(|| Outcome::Refused(cancelled()));
+        if let Some(question) = asker.open_question() {
+            return Ok(question.into());
+        }
+        if matches!(outcome, Outcome::Steered(..)) && !begins_alone(&context) {
+            // The tools that were found are listed from now on.
+            context.peer.notify_tool_list_changed().await.ok();
+        }
+        if let Outcome::Done { changes, checkpoint, .. } = &outcome {
+            self.hall.collect();
+            let id = checkpoint.as_deref().unwrap_or("none");
+            let news = format!("{}: {} changed, checkpoint {id}", request.name, changes.len());
+            self.listener.inform(&news).await;
+        }
+        let outcome = match outcome {
+            Outcome::Denied(_) if asker.declined_delete() => Outcome::Refused(cancelled()),
+            outcome => outcome,
+        };
+        answer::result(outcome, task, &request.name, self.hall.paging).map(CallToolResponse::from)
+    }
+
     /// The way to the client's user, if the client can ask.
     fn way(&self, request: &CallToolRequestParams, context: &RequestContext<RoleServer>) -> Way {
         let elicitation = context.client_capabilities().and_then(|client| client.elicitation);

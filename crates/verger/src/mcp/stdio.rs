@@ -1,27 +1,27 @@
 //! stdin and stdout as the SDK's transport: one message a line, bounded, and every mistake answered.
 //!
-//! A thread reads and judges the lines, so that a large one holds up nobody; good messages go on to the SDK in order.
-//! Deliberately not here: what a line means (`frame.rs`).
+//! Threads of our own read and judge the lines (`desk.rs`), so that a large one holds up nobody; plain calls are run there,
+//! other good messages go on to the SDK in order. Deliberately not here: what a line means (`frame.rs`).
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::sync::Arc;
-use std::thread;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, ServerJsonRpcMessage, ServerResult};
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage, ServerResult};
 use rmcp::transport::Transport;
 use serde::Serialize;
 use tokio::sync::{Notify, mpsc};
 
+use super::desk::Desk;
 use super::frame::{self, Frame, INVALID_REQUEST};
-use super::turn::Turns;
+use super::short::Short;
 
 /// The longest line that is read.
-const LONGEST: usize = 32 * 1024 * 1024;
+pub(crate) const LONGEST: usize = 32 * 1024 * 1024;
 /// Messages that may wait; then the client waits, too.
 const WAITING: usize = 4;
 /// How much of a line's memory is kept for the next one.
-const KEPT: usize = 64 * 1024;
+pub(crate) const KEPT: usize = 64 * 1024;
 /// By how much the memory of a large line grows; doubling would take up to twice of what it needs.
 const STEP: usize = 4 * 1024 * 1024;
 
@@ -31,8 +31,6 @@ pub type IsEdit = Box<dyn Fn(&str) -> bool + Send>;
 /// The client at the other end of stdin and stdout.
 pub struct Stdio {
     incoming: mpsc::Receiver<ClientJsonRpcMessage>,
-    turns: Turns,
-    is_edit: IsEdit,
     /// Whether client and server have come together. The SDK gives up when anything but a request comes before.
     open: bool,
     /// Told when stdout is gone.
@@ -41,28 +39,12 @@ pub struct Stdio {
 
 impl Stdio {
     /// Starts to read.
-    pub fn start(is_edit: IsEdit) -> io::Result<Stdio> {
+    pub fn start(is_edit: IsEdit, short: Short) -> io::Result<Stdio> {
         let (sender, incoming) = mpsc::channel(WAITING);
-        // Left to itself: it ends with stdin or with the process.
-        thread::Builder::new().name("mcp-stdin".to_owned()).spawn(move || {
-            let input = BufReader::with_capacity(KEPT, io::stdin());
-            read_all(
-                input,
-                |message| sender.blocking_send(message).is_ok(),
-                |answer| write_line(answer).is_ok(),
-            );
-        })?;
-        Ok(Stdio { incoming, turns: Turns::default(), is_edit, open: false, gone: Arc::default() })
-    }
-
-    /// Gives an edit its place in the queue.
-    fn queue(&mut self, message: &mut ClientJsonRpcMessage) {
-        if let JsonRpcMessage::Request(request) = message
-            && let ClientRequest::CallToolRequest(call) = &mut request.request
-            && (self.is_edit)(&call.params.name)
-        {
-            call.extensions.insert(self.turns.next());
-        }
+        let gone = Arc::<Notify>::default();
+        let input = BufReader::with_capacity(KEPT, io::stdin());
+        Desk::new(input, is_edit, sender, short, Arc::clone(&gone)).hire()?;
+        Ok(Stdio { incoming, open: false, gone })
     }
 }
 
@@ -77,7 +59,7 @@ impl Transport<RoleServer> for Stdio {
         let gone = Arc::clone(&self.gone);
         async move {
             // A client that does not read must not stop the others' work.
-            let written = tokio::task::spawn_blocking(move || write_line(&message)).await;
+            let written = tokio::task::spawn_blocking(move || write_message(&message)).await;
             let written = written.unwrap_or_else(|error| Err(io::Error::other(error)));
             if written.is_err() {
                 gone.notify_one();
@@ -88,12 +70,11 @@ impl Transport<RoleServer> for Stdio {
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            let mut message = tokio::select! {
+            let message = tokio::select! {
                 message = self.incoming.recv() => message?,
                 () = self.gone.notified() => return None,
             };
             if self.open || matches!(message, JsonRpcMessage::Request(_)) {
-                self.queue(&mut message);
                 return Some(message);
             }
         }
@@ -115,35 +96,26 @@ fn opens(message: &ServerJsonRpcMessage) -> bool {
     }
 }
 
-/// One line, whole or not at all among the others.
-fn write_line(message: &impl Serialize) -> io::Result<()> {
+/// A message as one line.
+pub fn write_message(message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
+    write_line(&line)
+}
+
+/// One line, whole or not at all among the others.
+pub fn write_line(line: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(&line)?;
+    out.write_all(line)?;
     out.flush()
 }
 
-/// Reads until the end, or until nobody listens any more.
-fn read_all(
-    mut input: impl BufRead,
-    hand_on: impl Fn(ClientJsonRpcMessage) -> bool,
-    answer: impl Fn(&serde_json::Value) -> bool,
-) {
-    let mut line = Vec::new();
-    loop {
-        let goes_on = match read_line(&mut input, &mut line) {
-            Ok(Line::End) | Err(_) => return,
-            Ok(Line::TooLong) => answer(&too_long()),
-            Ok(Line::Whole) => match frame::judge(&line) {
-                Frame::Message(message) => hand_on(*message),
-                Frame::Answer(mistake) => answer(&mistake),
-                Frame::Nothing => true,
-            },
-        };
-        if !goes_on {
-            return;
-        }
+/// Reads one line and says what it is; none at the end. `line` is memory to read into.
+pub fn read_frame(input: &mut impl BufRead, line: &mut Vec<u8>) -> Option<Frame> {
+    match read_line(input, line) {
+        Ok(Line::End) | Err(_) => None,
+        Ok(Line::TooLong) => Some(Frame::Answer(too_long())),
+        Ok(Line::Whole) => Some(frame::judge(line)),
     }
 }
 
@@ -154,14 +126,17 @@ fn too_long() -> serde_json::Value {
 
 /// What was read.
 #[derive(Debug, PartialEq, Eq)]
-enum Line {
+pub(crate) enum Line {
+    /// A line, whole.
     Whole,
+    /// A line that is too long.
     TooLong,
+    /// Nothing more.
     End,
 }
 
 /// Reads one line, however it ends; of one that is too long nothing is kept.
-fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> {
+pub(crate) fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> {
     line.clear();
     line.shrink_to(KEPT);
     let mut read = Line::End;
@@ -196,23 +171,18 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::RefCell;
 
     #[track_caller]
-    fn check(input: impl BufRead, expected: &[&str]) {
-        let seen = RefCell::new(Vec::new());
-        read_all(
-            input,
-            |_| {
-                seen.borrow_mut().push("message".to_owned());
-                true
-            },
-            |answer| {
-                seen.borrow_mut().push(answer["error"]["code"].to_string());
-                true
-            },
-        );
-        assert_eq!(*seen.borrow(), expected);
+    fn check(mut input: impl BufRead, expected: &[&str]) {
+        let (mut seen, mut line) = (Vec::new(), Vec::new());
+        while let Some(frame) = read_frame(&mut input, &mut line) {
+            match frame {
+                Frame::Message(_) => seen.push("message".to_owned()),
+                Frame::Answer(answer) => seen.push(answer["error"]["code"].to_string()),
+                Frame::Nothing => {}
+            }
+        }
+        assert_eq!(seen, expected);
     }
 
     const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";

@@ -167,4 +167,8 @@ impl Cast for NoteCast {
     fn standing(&self) -> String {
         self.inner.standing()
     }
+
+    fn agents(&self) -> String {
+        self.inner.agents()
+    }
 }

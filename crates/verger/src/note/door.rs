@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::writer::Event;
-use crate::chat::screen::{Screen, about};
+use crate::chat::screen::Screen;
 use crate::paper;
 
 /// A note's door.
@@ -69,16 +69,13 @@ impl Door for NoteDoor {
     }
 }
 
-/// What a call is about, in a few words.
+/// What a call is about, in a few words: its files, its path, what it looks for.
 fn subject(input: &Value) -> String {
     let files = input.get("filePaths").and_then(Value::as_array);
-    match files {
-        Some(files) => {
-            let names: Vec<&str> = files.iter().filter_map(Value::as_str).collect();
-            paper::one_line(&names.join(", ")).chars().take(120).collect()
-        }
-        None => about(input),
-    }
+    let files = files.map(|files| files.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "));
+    let text = |key: &&str| input.get(*key).and_then(Value::as_str).map(str::to_owned);
+    let named = ["path", "source", "query", "pattern", "note_path", "name", "question"].iter().find_map(text);
+    paper::one_line(&files.or(named).unwrap_or_default()).chars().take(120).collect()
 }
 
 /// A call, told in one line.

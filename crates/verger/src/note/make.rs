@@ -43,7 +43,7 @@ pub fn new(door: &Door<'_>, wish: &Wish, writing: Writing) -> Result<(), Failure
     }
     if let Some(name) = &wish.agent {
         let folder = folder(config.agent_folder.as_ref(), agents::FOLDER)?;
-        let cast = crate::chat::cast::open(&door.place)?;
+        let cast = crate::chat::cast::Company::open(&door.road, &door.config, &door.place)?;
         agents::speaker(&view, &folder, Some(name), &cast, &door.road.registry)?;
         text = vault::edit::front::set(&text, "agent", &json!(name))?;
     }

@@ -106,7 +106,9 @@ async fn infer(study: &Study, path: &VaultPath, model: &str, settings: &Settings
          follow what they say.\n\n{}",
         serde_json::to_string(&messages).unwrap_or_default()
     ))]);
-    request.conversation = Conversation { id: path.to_string(), turn: 0, purpose: Purpose::Title };
+    let began_with = said[0].text.chars().take(200).collect();
+    request.conversation =
+        Conversation { id: path.to_string(), turn: 0, purpose: Purpose::Title, began_with };
     let model = study.mind.models.find(model).map_err(agent::Trouble::from)?;
     let mut events = model.stream(request);
     let mut collector = Collector::default();

@@ -138,6 +138,7 @@ fn searches_and_expressions() {
         at("a.md", json!({"replacements": [{"search": search, "replace": "", "useRegex": true}]}))
     };
     check(c, "replace_in_note", replace("("), "regex_invalid", -32007, &[]);
+    check(c, "replace_in_note", replace("((a{90}){90}){90}"), "regex_unsafe", -32007, &[]);
     check(c, "search_notes", json!({"mode": "text"}), "query_required", -32007, &["mode"]);
     check(c, "search_notes", json!({"mode": "jsonlogic"}), "logic_required", -32007, &["mode"]);
     let prefix = json!({"mode": "jsonlogic", "logic": {}, "pathPrefix": "F"});

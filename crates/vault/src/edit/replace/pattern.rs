@@ -130,9 +130,19 @@ fn too_long() -> Error {
     }
 }
 
+/// Counted repeats inside of others: what would have to be built is many times larger than what was written.
+fn too_large() -> Error {
+    Error::Edit {
+        reason: "regex_unsafe",
+        message: "the regular expression would become too large".to_owned(),
+        hint: "use no counted repeats inside of others, or plain text without useRegex".to_owned(),
+        candidates: Vec::new(),
+    }
+}
+
 fn invalid(search: &str, error: &regex::Error) -> Error {
     let message = match error {
-        regex::Error::CompiledTooBig(_) => "the search is too large to compile".to_owned(),
+        regex::Error::CompiledTooBig(_) => return too_large(),
         // The parser draws a picture of several lines; its last line says it in words.
         error => {
             let text = error.to_string();

@@ -1,8 +1,7 @@
 //! A checked expression: names are resolved, functions and methods are known, and how deep it is nested is bounded.
 
-use std::sync::Arc;
-
 use super::value::Value;
+use crate::text::Text;
 
 /// An expression and where it starts, in bytes.
 #[derive(Debug)]
@@ -21,9 +20,9 @@ pub(crate) enum Kind {
     /// `[a, b]`.
     List(Vec<Expression>),
     /// `{"a": b}`.
-    Object(Vec<(Arc<str>, Expression)>),
+    Object(Vec<(Text, Expression)>),
     /// A property of the row.
-    Note(Arc<str>),
+    Note(Text),
     /// All properties of the row.
     AllProperties,
     /// The row's file.
@@ -31,7 +30,7 @@ pub(crate) enum Kind {
     /// The file in which the base stands.
     This,
     /// A property of that file.
-    ThisProperty(Arc<str>),
+    ThisProperty(Text),
     /// Another formula, by its place in the base.
     Formula(usize),
     /// `value`, `index` and `acc` in `map`, `filter`, `reduce`.
@@ -53,7 +52,7 @@ pub(crate) enum Kind {
     /// Operators of one rank, from the left.
     Chain(Box<Expression>, Vec<(Operator, Expression)>),
     /// `a.name`.
-    Member(Box<Expression>, Arc<str>),
+    Member(Box<Expression>, Text),
     /// `a[b]`.
     Index(Box<Expression>, Box<Expression>),
     /// `name(…)`.

@@ -6,7 +6,6 @@ mod properties;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use super::ast::{Expression, Kind, Operator};
 use super::model::{Base, PropertyId};
@@ -17,6 +16,7 @@ use crate::note::links::LinkStyle;
 use crate::path::VaultPath;
 use crate::query::dql::date::{Date, Zone};
 use crate::query::dql::text::{unit_slice, units};
+use crate::text::Text;
 
 /// Steps of work for one view: an operator, a call, a byte of a text that is made.
 pub(crate) const MOST_STEPS: u64 = 50_000_000;
@@ -124,7 +124,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// A text that was made.
-    pub(crate) fn text(&self, text: impl Into<Arc<str>>) -> Computed {
+    pub(crate) fn text(&self, text: impl Into<Text>) -> Computed {
         let text = text.into();
         self.fits(text.len())?;
         Ok(Value::Text(text))
@@ -230,8 +230,8 @@ impl<'a> Evaluator<'a> {
         parts.iter().map(|part| self.evaluate(part, scope)).collect()
     }
 
-    fn object(&self, entries: &[(Arc<str>, Expression)], scope: Scope<'_>) -> Computed {
-        let mut out: Vec<(Arc<str>, Value)> = Vec::with_capacity(entries.len());
+    fn object(&self, entries: &[(Text, Expression)], scope: Scope<'_>) -> Computed {
+        let mut out: Vec<(Text, Value)> = Vec::with_capacity(entries.len());
         for (name, part) in entries {
             let value = self.evaluate(part, scope)?;
             match out.iter_mut().find(|(known, _)| known == name) {

@@ -5,12 +5,11 @@
 
 mod read;
 
-use std::sync::Arc;
-
 use super::ast::Expression;
 use super::error::BaseError;
 use super::lex::Mistake;
 use super::summary::Summary;
+use crate::text::Text;
 
 /// A base.
 #[derive(Debug, Default)]
@@ -83,13 +82,13 @@ pub struct Property {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PropertyId {
     /// Of the note: `note.x`, or just `x`.
-    Note(Arc<str>),
+    Note(Text),
     /// Of the file: `file.x`.
     File(&'static str),
     /// A formula, by its place in the base.
     Formula(usize),
     /// A formula that is not there any more; always empty.
-    Gone(Arc<str>),
+    Gone(Text),
 }
 
 /// A view.

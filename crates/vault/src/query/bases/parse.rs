@@ -8,6 +8,7 @@ use super::lex::{self, Mistake, Placed, Token};
 use super::names;
 use super::value::{Pattern, Value};
 use crate::query::dql::pattern;
+use crate::text::Text;
 
 /// The longest expression, in bytes.
 const LONGEST: usize = 20_000;
@@ -365,7 +366,7 @@ impl Parser<'_> {
 
     fn object(&mut self, start: usize) -> Read {
         self.at += 1;
-        let mut entries: Vec<(Arc<str>, Expression)> = Vec::new();
+        let mut entries: Vec<(Text, Expression)> = Vec::new();
         while !self.take("}") {
             if !entries.is_empty() {
                 self.expect(",")?;

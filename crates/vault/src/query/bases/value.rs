@@ -9,6 +9,7 @@ use regex::Regex;
 use crate::path::VaultPath;
 use crate::query::dql::date::Date;
 use crate::query::dql::duration::Duration;
+use crate::text::Text;
 
 /// A value.
 #[derive(Debug, Clone, Default)]
@@ -21,7 +22,7 @@ pub enum Value {
     /// A number.
     Number(f64),
     /// A text.
-    Text(Arc<str>),
+    Text(Text),
     /// A date, with or without a time of day.
     Date(Day),
     /// A length of time.
@@ -87,7 +88,7 @@ impl std::ops::Deref for List {
 /// Named values in their order.
 #[derive(Debug, Default)]
 pub struct Object {
-    entries: Vec<(Arc<str>, Value)>,
+    entries: Vec<(Text, Value)>,
     depth: u32,
 }
 
@@ -98,7 +99,7 @@ impl Object {
     }
 
     /// Names and values in order.
-    pub fn entries(&self) -> &[(Arc<str>, Value)] {
+    pub fn entries(&self) -> &[(Text, Value)] {
         &self.entries
     }
 }
@@ -165,7 +166,7 @@ impl Value {
     }
 
     /// A text.
-    pub fn text(text: impl Into<Arc<str>>) -> Value {
+    pub fn text(text: impl Into<Text>) -> Value {
         Value::Text(text.into())
     }
 
@@ -176,7 +177,7 @@ impl Value {
     }
 
     /// Named values.
-    pub fn object(entries: Vec<(Arc<str>, Value)>) -> Value {
+    pub fn object(entries: Vec<(Text, Value)>) -> Value {
         let depth = 1 + entries.iter().map(|(_, value)| value.depth()).max().unwrap_or(0);
         Value::Object(Arc::new(Object { entries, depth }))
     }

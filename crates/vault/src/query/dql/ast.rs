@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::date::{Civil, Date, Zone};
 use super::duration::Duration;
 use super::value::Link;
+use crate::text::Text;
 
 /// Something that can be computed.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,17 +14,17 @@ pub enum Expression {
     /// A value written out.
     Literal(Literal),
     /// A field of the row, or a parameter.
-    Variable(Arc<str>),
+    Variable(Text),
     /// `[a, b]`.
     List(Vec<Expression>),
     /// `{a: 1}`.
-    Object(Vec<(Arc<str>, Expression)>),
+    Object(Vec<(Text, Expression)>),
     /// `!a`.
     Not(Box<Expression>),
     /// `(a, b) => a + b`.
     Lambda {
         /// The names of its parameters.
-        parameters: Vec<Arc<str>>,
+        parameters: Vec<Text>,
         /// What it computes.
         body: Arc<Expression>,
     },
@@ -62,7 +63,7 @@ pub enum Literal {
     /// A number.
     Number(f64),
     /// A text in quotes, or a tag.
-    Text(Arc<str>),
+    Text(Text),
     /// A date.
     Date(DateLiteral),
     /// A date by name.
@@ -214,7 +215,7 @@ pub enum Id {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Named {
     /// The name behind `AS`, or the text of the expression.
-    pub name: Arc<str>,
+    pub name: Text,
     /// The expression.
     pub field: Expression,
 }

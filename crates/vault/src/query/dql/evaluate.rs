@@ -23,6 +23,7 @@ use super::text::{unit_slice, units};
 use super::value::{Lambda, Object, Scope, Value};
 use super::wants::Wants;
 use crate::path::VaultPath;
+use crate::text::Text;
 
 /// Steps of work for one query: an operator, a call, a byte of a text that is made.
 pub const MOST_STEPS: u64 = 50_000_000;
@@ -167,7 +168,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn object(&self, entries: &[(Arc<str>, Expression)], scope: &Scope) -> Result<Value, Fault> {
+    fn object(&self, entries: &[(Text, Expression)], scope: &Scope) -> Result<Value, Fault> {
         let mut object = Object::default();
         for (name, value) in entries {
             object.set(name.clone(), self.evaluate(value, scope)?);
@@ -440,7 +441,7 @@ fn only(pages: Vec<Option<Arc<Object>>>) -> Option<Arc<Object>> {
     pages.into_iter().next().flatten()
 }
 
-fn lambda(parameters: &[Arc<str>], body: &Arc<Expression>, scope: &Scope) -> Value {
+fn lambda(parameters: &[Text], body: &Arc<Expression>, scope: &Scope) -> Value {
     let (parameters, body, scope) = (parameters.to_vec(), body.clone(), scope.clone());
     Value::Function(Arc::new(Lambda { parameters, body, scope }))
 }

@@ -3,7 +3,7 @@
 //! Read only for queries that ask for `file.outlinks`, `file.lists` or `file.tasks`; everything else comes from the
 //! catalog. Nothing here depends on other files but where links lead, which is asked when values are made.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use super::date::Zone;
 use super::fields::Found;
@@ -11,9 +11,10 @@ use super::items::{Item, Lines, items};
 use super::page::Follow;
 use super::value::{Link, Object, Value};
 use crate::note::{self, Parsed};
+use crate::text::Text;
 
 // The names of an item's values, each made once: a vault may have a hundred thousand items.
-static ITEM_NAMES: LazyLock<[Arc<str>; 16]> = LazyLock::new(|| {
+static ITEM_NAMES: LazyLock<[Text; 16]> = LazyLock::new(|| {
     [
         "symbol",
         "link",
@@ -32,10 +33,10 @@ static ITEM_NAMES: LazyLock<[Arc<str>; 16]> = LazyLock::new(|| {
         "real",
         "header",
     ]
-    .map(Arc::from)
+    .map(Text::from)
 });
-static STATUS_NAMES: LazyLock<[Arc<str>; 4]> =
-    LazyLock::new(|| ["status", "checked", "completed", "fullyCompleted"].map(Arc::from));
+static STATUS_NAMES: LazyLock<[Text; 4]> =
+    LazyLock::new(|| ["status", "checked", "completed", "fullyCompleted"].map(Text::from));
 
 /// Which items are asked for.
 #[derive(Clone, Copy, PartialEq)]

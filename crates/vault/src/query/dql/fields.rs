@@ -6,7 +6,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
 
@@ -19,6 +18,7 @@ use super::value::{Object, Value};
 use crate::catalog::{FileInfo, Property};
 use crate::note::Parsed;
 use crate::note::blocks::BlockKind;
+use crate::text::Text;
 
 /// How many typed texts are remembered for one query.
 const REMEMBERED: usize = 20_000;
@@ -27,7 +27,7 @@ const REMEMBERED: usize = 20_000;
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     /// Keys and values of the inline fields that belong to the page, in the order in which they count.
-    pub(crate) fields: Box<[(Arc<str>, Arc<str>)]>,
+    pub(crate) fields: Box<[(Text, Text)]>,
     /// Whether there is a list item.
     pub(crate) lists: bool,
     /// Whether there is one with a box.
@@ -47,7 +47,7 @@ impl Marks {
             fields = line_fields(parsed, &lines);
             fields.extend(items::page_fields(text, parsed, &lines));
         }
-        let kept = |field: InlineField| (Arc::from(field.key), Arc::from(field.value));
+        let kept = |field: InlineField| (Text::from(field.key), Text::from(field.value));
         Marks { fields: fields.into_iter().map(kept).collect(), lists: !items.is_empty(), boxes }
     }
 }
@@ -84,7 +84,7 @@ fn line_fields(parsed: &Parsed, lines: &Lines<'_>) -> Vec<InlineField> {
 #[derive(Debug)]
 pub(crate) struct Typist {
     local: Zone,
-    front: RefCell<HashMap<Arc<str>, Value>>,
+    front: RefCell<HashMap<Text, Value>>,
 }
 
 impl Typist {
@@ -102,7 +102,7 @@ impl Typist {
             Property::Text(text) => self.front_text(text),
             Property::List(items) => Value::list(items.iter().map(|item| self.property(item)).collect()),
             Property::Object(entries) => {
-                let typed = |(name, value): &(Arc<str>, Property)| (name.clone(), self.property(value));
+                let typed = |(name, value): &(Text, Property)| (name.clone(), self.property(value));
                 Value::object(entries.iter().map(typed).collect())
             }
             other => raw(other),
@@ -110,11 +110,11 @@ impl Typist {
     }
 
     /// A text of front matter, typed anew.
-    pub(crate) fn text(&self, text: &Arc<str>) -> Value {
+    pub(crate) fn text(&self, text: &Text) -> Value {
         if is_plain_text(text) { Value::Text(text.clone()) } else { front_value(text, &self.local) }
     }
 
-    fn front_text(&self, text: &Arc<str>) -> Value {
+    fn front_text(&self, text: &Text) -> Value {
         if is_plain_text(text) {
             return Value::Text(text.clone());
         }
@@ -129,7 +129,7 @@ impl Typist {
         value
     }
 
-    fn inline_text(&self, text: &Arc<str>) -> Value {
+    fn inline_text(&self, text: &Text) -> Value {
         // A letter that begins neither `true`, `false` nor `null` begins nothing but text.
         let first = text.as_bytes().first().map(u8::to_ascii_lowercase);
         match first {
@@ -185,7 +185,7 @@ pub(crate) fn is_plain_text(text: &str) -> bool {
 
 /// The property that a name means: the one of that name, else the last whose canonical spelling it is.
 fn front_property<'a>(info: &'a FileInfo, name: &str, hint: &Cell<usize>) -> Option<&'a Property> {
-    let is_it = |(key, _): &&(Arc<str>, Property)| **key == *name;
+    let is_it = |(key, _): &&(Text, Property)| **key == *name;
     if let Some((_, value)) = info.properties.get(hint.get()).filter(is_it) {
         return Some(value);
     }
@@ -219,8 +219,8 @@ fn joined(known: Option<&Value>, mut values: Vec<Value>) -> Value {
 /// Inline fields by key, in the order of their first use.
 #[derive(Default)]
 pub(crate) struct Found {
-    keys: Vec<Arc<str>>,
-    values: HashMap<Arc<str>, Vec<Value>>,
+    keys: Vec<Text>,
+    values: HashMap<Text, Vec<Value>>,
 }
 
 impl Found {
@@ -237,7 +237,7 @@ impl Found {
         match self.values.get_mut(key) {
             Some(values) => values.push(value),
             None => {
-                let key: Arc<str> = key.into();
+                let key: Text = key.into();
                 self.keys.push(key.clone());
                 self.values.insert(key, vec![value]);
             }
@@ -261,13 +261,13 @@ pub fn frontmatter_tags(front: &Map<String, Json>) -> Vec<String> {
 }
 
 /// The same for a note of the catalog.
-pub(crate) fn front_tags(front: &[(Arc<str>, Property)]) -> Vec<String> {
+pub(crate) fn front_tags(front: &[(Text, Property)]) -> Vec<String> {
     let tags = words(front, ["tag", "tags"], |c| c == ',' || c.is_whitespace());
     tags.into_iter().map(|tag| if tag.starts_with('#') { tag } else { format!("#{tag}") }).collect()
 }
 
 /// Whether any of the tags of front matter, with or without `#`, is such.
-pub(crate) fn has_front_tag(front: &[(Arc<str>, Property)], fits: &dyn Fn(&str) -> bool) -> bool {
+pub(crate) fn has_front_tag(front: &[(Text, Property)], fits: &dyn Fn(&str) -> bool) -> bool {
     let named = |key: &str| key.eq_ignore_ascii_case("tag") || key.eq_ignore_ascii_case("tags");
     front.iter().filter(|(key, _)| named(key)).any(|(_, value)| any_tag(value, fits))
 }
@@ -286,15 +286,11 @@ fn any_tag(value: &Property, fits: &dyn Fn(&str) -> bool) -> bool {
 }
 
 /// The other names of a note of the catalog.
-pub(crate) fn front_aliases(front: &[(Arc<str>, Property)]) -> Vec<String> {
+pub(crate) fn front_aliases(front: &[(Text, Property)]) -> Vec<String> {
     distinct(words(front, ["alias", "aliases"], |c| c == ','))
 }
 
-fn words(
-    front: &[(Arc<str>, Property)],
-    names: [&str; 2],
-    between: impl Fn(char) -> bool + Copy,
-) -> Vec<String> {
+fn words(front: &[(Text, Property)], names: [&str; 2], between: impl Fn(char) -> bool + Copy) -> Vec<String> {
     let mut out = Vec::new();
     let named = |key: &str| names.iter().any(|name| key.eq_ignore_ascii_case(name));
     front.iter().filter(|(key, _)| named(key)).for_each(|(_, value)| split_words(value, between, &mut out));
@@ -312,7 +308,7 @@ fn split_words(value: &Property, between: impl Fn(char) -> bool + Copy, out: &mu
 }
 
 /// Front matter as it is written, nothing typed.
-pub(crate) fn raw_object(front: &[(Arc<str>, Property)]) -> Object {
+pub(crate) fn raw_object(front: &[(Text, Property)]) -> Object {
     front.iter().map(|(name, value)| (name.clone(), raw(value))).collect()
 }
 

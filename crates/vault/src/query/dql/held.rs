@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::sync::Arc;
 
 use super::date::Zone;
 use super::fields::{Typist, is_plain_text, raw, spells};
 use super::value::Value;
 use crate::catalog::{ByAddress, FileInfo, Property, address};
+use crate::text::Text;
 
 /// How many typed texts are remembered.
 const REMEMBERED: usize = 20_000;
@@ -93,7 +93,7 @@ impl Key<'_> {
 #[derive(Debug)]
 pub(crate) struct Field {
     /// Its name.
-    pub(crate) name: Arc<str>,
+    pub(crate) name: Text,
     /// Where its property stood in the note before: notes of one vault are alike.
     pub(crate) hint: Cell<usize>,
 }
@@ -200,7 +200,7 @@ impl Memo {
         }
     }
 
-    fn typed<'c>(&mut self, text: &'c Arc<str>) -> Held<'c, '_> {
+    fn typed<'c>(&mut self, text: &'c Text) -> Held<'c, '_> {
         let address = address(text);
         if self.typed.len() >= REMEMBERED && !self.typed.contains_key(&address) {
             return Held::of(self.typist.text(text));

@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use super::date::{Civil, Date, Zone};
 use super::facts::Facts;
@@ -16,10 +16,11 @@ use super::value::{Link, Object, Value};
 use super::wants::{FILE_PARTS, Wants};
 use crate::catalog::FileInfo;
 use crate::path::VaultPath;
+use crate::text::Text;
 
-static PART_NAMES: LazyLock<Vec<Arc<str>>> =
-    LazyLock::new(|| FILE_PARTS.iter().map(|part| Arc::from(*part)).collect());
-static FILE: LazyLock<Arc<str>> = LazyLock::new(|| "file".into());
+static PART_NAMES: LazyLock<Vec<Text>> =
+    LazyLock::new(|| FILE_PARTS.iter().map(|part| Text::from(*part)).collect());
+static FILE: LazyLock<Text> = LazyLock::new(|| "file".into());
 
 /// What of a page depends on other files, as far as the asker sees them.
 pub(crate) trait Around {
@@ -303,7 +304,7 @@ mod tests {
         fn a_field_by_itself_is_the_field_of_the_whole_page(text in NOTE) {
             let info = info(&text);
             let whole = object(&text);
-            let names: Vec<Arc<str>> = whole.iter().map(|(name, _)| name.clone()).collect();
+            let names: Vec<Text> = whole.iter().map(|(name, _)| name.clone()).collect();
             for name in names.iter().filter(|name| &***name != "file") {
                 let alone = Typist::new(Zone::Fixed(0)).field(&info, name, &Cell::new(1));
                 prop_assert_eq!(format!("{:?}", alone.as_ref()), format!("{:?}", whole.get(name)), "{}", name);

@@ -9,6 +9,7 @@ use super::compare::is_truthy;
 use super::evaluate::{Evaluator, Fault, failed};
 use super::rows::{Row, by_keys, first_rows, scope, sort_keys};
 use super::value::{Object, Scope, Value};
+use crate::text::Text;
 
 /// How many rows a step may make.
 pub const MOST_ROWS: usize = 200_000;
@@ -60,7 +61,7 @@ pub enum TaskEntry {
 /// Rows and what their ids mean.
 struct Rows {
     rows: Vec<Row>,
-    groups: Vec<Arc<str>>,
+    groups: Vec<Text>,
 }
 
 pub(crate) fn run(at: &Evaluator<'_>, query: &Query) -> Result<QueryResult, Fault> {

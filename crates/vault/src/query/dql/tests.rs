@@ -318,7 +318,11 @@ fn sorting_what_has_no_order_does_not_panic() {
 fn with_our_vault(check: impl FnOnce(&VaultPages<'_>)) {
     let read = ["Home.md", "Garden.md", "People", "data"].map(|path| VaultPath::parse(path).unwrap());
     let limits = crate::policy::Limits { read: Some(read.into()), ..Default::default() };
-    with_scoped_vault(fixture!("vault.txt"), crate::policy::Scope::new(limits, Default::default()), check);
+    with_scoped_vault(
+        fixture!("vault.txt"),
+        crate::policy::Scope::new(limits, crate::policy::Rules::default()),
+        check,
+    );
 }
 
 /// A vault from one text, all of which may be read.

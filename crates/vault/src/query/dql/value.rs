@@ -10,6 +10,7 @@ use super::ast::Expression;
 use super::date::Date;
 use super::duration::Duration;
 use super::text::heading_link_text;
+use crate::text::Text;
 
 /// A value.
 #[derive(Debug, Clone, Default)]
@@ -22,7 +23,7 @@ pub enum Value {
     /// A number.
     Number(f64),
     /// A text.
-    Text(Arc<str>),
+    Text(Text),
     /// A date with its zone.
     Date(Date),
     /// A length of time.
@@ -60,7 +61,7 @@ impl Value {
     }
 
     /// A text.
-    pub fn text(text: impl Into<Arc<str>>) -> Value {
+    pub fn text(text: impl Into<Text>) -> Value {
         Value::Text(text.into())
     }
 
@@ -161,9 +162,9 @@ impl std::ops::Deref for List {
 /// Named values in the order in which they were set.
 #[derive(Debug, Default, Clone)]
 pub struct Object {
-    entries: Vec<(Arc<str>, Value)>,
+    entries: Vec<(Text, Value)>,
     /// Kept for larger objects only; small ones are searched.
-    places: Option<HashMap<Arc<str>, usize>>,
+    places: Option<HashMap<Text, usize>>,
     depth: u32,
     size: u64,
 }
@@ -172,7 +173,7 @@ const SEARCHED: usize = 32;
 
 impl Object {
     /// These names, each of which is there once.
-    pub(crate) fn of_distinct(entries: Vec<(Arc<str>, Value)>) -> Object {
+    pub(crate) fn of_distinct(entries: Vec<(Text, Value)>) -> Object {
         if entries.len() > SEARCHED {
             return entries.into_iter().collect();
         }
@@ -192,7 +193,7 @@ impl Object {
     }
 
     /// Sets a name; a new one goes to the end.
-    pub fn set(&mut self, name: impl Into<Arc<str>>, value: Value) {
+    pub fn set(&mut self, name: impl Into<Text>, value: Value) {
         let name = name.into();
         self.depth = self.depth.max(1 + value.depth());
         self.size = entry_size(self.size, &name, &value);
@@ -206,7 +207,7 @@ impl Object {
     }
 
     /// Names and values in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &Value)> + DoubleEndedIterator {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Text, &Value)> + DoubleEndedIterator {
         self.entries.iter().map(|(name, value)| (name, value))
     }
 
@@ -249,8 +250,8 @@ fn entry_size(sum: u64, name: &str, value: &Value) -> u64 {
     sum.saturating_add(8 + name.len() as u64).saturating_add(value.size())
 }
 
-impl FromIterator<(Arc<str>, Value)> for Object {
-    fn from_iter<T: IntoIterator<Item = (Arc<str>, Value)>>(entries: T) -> Object {
+impl FromIterator<(Text, Value)> for Object {
+    fn from_iter<T: IntoIterator<Item = (Text, Value)>>(entries: T) -> Object {
         let mut out = Object::default();
         entries.into_iter().for_each(|(name, value)| out.set(name, value));
         out
@@ -342,7 +343,7 @@ fn split_on_pipe(inner: &str) -> (String, Option<String>) {
 #[derive(Debug)]
 pub struct Lambda {
     /// The names of its parameters.
-    pub parameters: Vec<Arc<str>>,
+    pub parameters: Vec<Text>,
     /// What it computes.
     pub body: Arc<Expression>,
     /// What it saw.
@@ -361,7 +362,7 @@ pub struct Scope {
 /// The arguments of one call.
 #[derive(Debug)]
 pub struct Frame {
-    names: Vec<(Arc<str>, Value)>,
+    names: Vec<(Text, Value)>,
     outer: Option<Arc<Frame>>,
     depth: u32,
 }
@@ -373,7 +374,7 @@ impl Scope {
     }
 
     /// This scope with arguments in front of it.
-    pub fn with(&self, names: Vec<(Arc<str>, Value)>) -> Scope {
+    pub fn with(&self, names: Vec<(Text, Value)>) -> Scope {
         let values = names.iter().map(|(_, value)| value.depth()).max().unwrap_or(0);
         let depth = 1 + values.max(self.depth());
         Scope {

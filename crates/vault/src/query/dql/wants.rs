@@ -4,10 +4,9 @@
 //! a page could be seen as a whole (`row`, `rows`, an index that is computed), everything is wanted.
 //! `what_is_not_mentioned_changes_no_answer` holds that this changes no answer.
 
-use std::sync::Arc;
-
 use super::ast::{Clause, Expression, Header, Literal, Query, Step};
 use super::functions;
+use crate::text::Text;
 
 /// The parts of `file`, in their order.
 pub(crate) const FILE_PARTS: [&str; 20] = [
@@ -43,7 +42,7 @@ const MOST_FIELDS: usize = 32;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Wants {
     all: bool,
-    fields: Vec<Arc<str>>,
+    fields: Vec<Text>,
     /// One bit for each of [`FILE_PARTS`].
     file: u32,
 }
@@ -108,7 +107,7 @@ impl Wants {
     }
 
     /// The names of the fields that are wanted, if not all are.
-    pub(crate) fn fields(&self) -> &[Arc<str>] {
+    pub(crate) fn fields(&self) -> &[Text] {
         &self.fields
     }
 

@@ -31,7 +31,7 @@ use crate::mcp::auth::{Auth, Principal, Unwelcome, tool_scope};
 use crate::mcp::frame::{self, Frame};
 use crate::mcp::hall::Hall;
 use crate::mcp::resource;
-use crate::mcp::server::Server;
+use crate::mcp::server::{Clients, Server};
 use crate::mcp::tasks::Sitting;
 use crate::world::RealWorld;
 
@@ -88,7 +88,7 @@ impl Gate {
             .with_sse_keep_alive(Some(settings.heartbeat));
         let factory = {
             let hall = Arc::clone(&hall);
-            move || Ok(Server::new(Arc::clone(&hall)))
+            move || Ok(Server::new(Arc::clone(&hall), Clients::Many))
         };
         Gate {
             papers: Papers::new(&hall, address, &settings),

@@ -8,6 +8,7 @@ use crate::path::VaultPath;
 use crate::query::bases::dates::parse_date;
 use crate::query::bases::value::{Day, Link, Value};
 use crate::query::dql::date::Date;
+use crate::text::Text;
 
 impl Evaluator<'_> {
     /// A front-matter property; nothing if the note does not have it.
@@ -18,7 +19,7 @@ impl Evaluator<'_> {
 
     /// All front-matter properties.
     pub(crate) fn properties(&self, info: &FileInfo) -> Value {
-        let entry = |(name, property): &(Arc<str>, Property)| {
+        let entry = |(name, property): &(Text, Property)| {
             (name.clone(), self.value(property, info, self.texts.contains(&**name)))
         };
         Value::object(info.properties.iter().map(entry).collect())
@@ -43,7 +44,7 @@ impl Evaluator<'_> {
     }
 
     /// A text that is a link or a date as a whole is one.
-    fn typed(&self, text: &Arc<str>, info: &FileInfo, stays_text: bool) -> Value {
+    fn typed(&self, text: &Text, info: &FileInfo, stays_text: bool) -> Value {
         if let Some(link) = self.wiki_link(text, Some(&info.path)) {
             return Value::Link(Arc::new(link));
         }

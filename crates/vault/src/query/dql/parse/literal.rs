@@ -8,6 +8,7 @@ use crate::query::dql::date::{Civil, Zone};
 use crate::query::dql::duration::{Duration, Unit};
 use crate::query::dql::text::{emoji, is_key_char, is_letter, is_tag_char};
 use crate::query::dql::value::Link;
+use crate::text::Text;
 
 /// A date literal or a date by name.
 pub(crate) enum Found {
@@ -57,7 +58,7 @@ impl Cursor<'_> {
     }
 
     /// A text in quotes. Only `\"` and `\\` are unescaped, so that patterns need not be written twice.
-    pub(crate) fn string(&mut self) -> Option<Arc<str>> {
+    pub(crate) fn string(&mut self) -> Option<Text> {
         let Some(inner) = self.rest().strip_prefix('"') else { return self.missing("a text in quotes") };
         let mut out = String::new();
         let mut chars = inner.char_indices();
@@ -99,7 +100,7 @@ impl Cursor<'_> {
         Some(format!("#{}", &name[..length]))
     }
 
-    pub(crate) fn identifier(&mut self) -> Option<Arc<str>> {
+    pub(crate) fn identifier(&mut self) -> Option<Text> {
         let rest = self.rest();
         let mut end = 0;
         while let Some(c) = rest[end..].chars().next() {

@@ -1,9 +1,8 @@
 //! Whole queries: the header, the source, the clauses, and comments between them.
 
-use std::sync::Arc;
-
 use super::Cursor;
 use crate::query::dql::ast::{Clause, Direction, Header, Id, Named, Query, Source};
+use crate::text::Text;
 
 /// How many clauses a query may have.
 const MOST_CLAUSES: usize = 100;
@@ -155,6 +154,6 @@ impl Cursor<'_> {
     }
 }
 
-fn joined_lines(text: &str) -> Arc<str> {
+fn joined_lines(text: &str) -> Text {
     text.split(['\r', '\n']).map(str::trim).collect::<String>().into()
 }
