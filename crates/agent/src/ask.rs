@@ -27,6 +27,19 @@ const FIRST_PAUSE: Duration = Duration::from_millis(400);
 /// Nobody is kept waiting longer between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
+/// What a person wants of the model in one conversation; what is not said is the model's own way. Children have their own.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Settings {
+    /// How freely it speaks.
+    pub temperature: Option<f32>,
+    /// The share of likely words.
+    pub top_p: Option<f32>,
+    /// At most this many tokens come back.
+    pub max_tokens: Option<u32>,
+    /// Texts at which to stop.
+    pub stop: Vec<String>,
+}
+
 /// What came of it.
 pub(crate) enum Reply {
     /// An answer, written down.
@@ -119,6 +132,10 @@ fn request(talk: &Talk, model: &dyn Model, choice: ToolChoice, with_tools: bool)
     if !model.abilities().images {
         request.messages = without_images(request.messages);
     }
+    request.system.extend(conversation.system.iter().cloned());
+    let Settings { temperature, top_p, max_tokens, stop } = talk.settings.clone();
+    (request.temperature, request.top_p) = (temperature, top_p);
+    (request.max_tokens, request.stop) = (max_tokens, stop);
     request.choice = choice;
     request.conversation = belongs(conversation, conversation.answers, Purpose::Answer);
     request

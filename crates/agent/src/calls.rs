@@ -142,7 +142,7 @@ async fn read(
     let took = milliseconds(start);
     let mut steps = Vec::with_capacity(batch.len());
     for (one, outcome) in batch.iter().zip(&outcomes) {
-        let told = Told::of(outcome, task);
+        let told = Told::of(outcome, task, talk.refusals.about(&one.call.name));
         steps.push(told.step(one, talk));
         told.show(host, one, took);
     }
@@ -169,7 +169,7 @@ async fn effect(
         let start = Instant::now();
         let asker = host.asker(purse);
         let outcome = talk.mind.road.run(task, call(&one, halt), &*asker).await;
-        let told = Told::of(&outcome, task);
+        let told = Told::of(&outcome, task, talk.refusals.about(&one.call.name));
         end(talk, host, &one, told, milliseconds(start)).await?;
     }
     Ok(())
@@ -233,6 +233,38 @@ pub(crate) async fn end(
     Ok(())
 }
 
+/// How a model is told that a call was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Refusals {
+    /// In words: the reason, what is wrong, what to do.
+    #[default]
+    Words,
+    /// As an object with `error` (in the words that chats in notes have always used), `code`, `message` and `hint`.
+    Object,
+}
+
+impl Refusals {
+    /// How refusals of this tool are told.
+    pub(crate) fn about(self, tool: &str) -> impl Fn(&Refusal) -> String {
+        move |refusal| self.text(refusal, tool)
+    }
+
+    fn text(self, refusal: &Refusal, tool: &str) -> String {
+        if self == Refusals::Words {
+            return refusal.to_string();
+        }
+        let error = match refusal.reason.as_ref() {
+            "denied" => "User cancelled tool execution".to_owned(),
+            "tool_unknown" => format!("Unknown tool: {tool}"),
+            _ => refusal.message.clone(),
+        };
+        serde_json::json!({
+            "error": error, "code": refusal.reason, "message": refusal.message, "hint": refusal.hint,
+        })
+        .to_string()
+    }
+}
+
 /// What the model is told of a call.
 pub(crate) struct Told {
     pub(crate) text: String,
@@ -261,7 +293,7 @@ impl Told {
     }
 
     /// What the road says.
-    pub(crate) fn of(outcome: &Outcome, task: &Task) -> Told {
+    pub(crate) fn of(outcome: &Outcome, task: &Task, refused: impl Fn(&Refusal) -> String) -> Told {
         match outcome {
             Outcome::Answered(output) | Outcome::Steered(_, output) => {
                 Told { outcome: "answered", ..Told::answer(present(output, task)) }
@@ -276,8 +308,10 @@ impl Told {
             Outcome::Shown { summary, .. } => {
                 Told { outcome: "shown", ..Told::answer(format!("Would: {summary}")) }
             }
-            Outcome::Refused(refusal) => Told::refusal(refusal),
-            Outcome::Denied(refusal) => Told { outcome: "denied", ..Told::refusal(refusal) },
+            Outcome::Refused(refusal) => Told { text: refused(refusal), ..Told::refusal(refusal) },
+            Outcome::Denied(refusal) => {
+                Told { outcome: "denied", text: refused(refusal), ..Told::refusal(refusal) }
+            }
         }
     }
 

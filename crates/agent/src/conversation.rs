@@ -23,6 +23,8 @@ pub struct Conversation {
     pub model: String,
     /// The first thing that the user said.
     pub began_with: String,
+    /// What holds for all of it, besides what every conversation is told.
+    pub system: Vec<String>,
     /// What was said, as far as it is still sent.
     pub messages: Vec<Message>,
     /// What is to be done.
@@ -102,6 +104,11 @@ impl Conversation {
     /// Takes a step.
     pub fn take(&mut self, step: &Step) {
         match step {
+            Step::Seeded { messages, system, legs } => {
+                self.messages.extend(messages.iter().cloned());
+                self.system.clone_from(system);
+                self.legs = union(self.legs, *legs);
+            }
             Step::Asked { task, parts } => self.asked(task, parts),
             Step::Added { text } | Step::Told { text } => {
                 let part = Part::Text { text: text.clone() };

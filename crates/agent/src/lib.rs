@@ -28,6 +28,8 @@ mod trouble;
 mod turn;
 pub mod workflows;
 
+pub use ask::Settings;
+pub use calls::Refusals;
 pub use conversation::{Conversation, Spent};
 pub use door::{Answers, Door, News};
 pub use halt::Halt;

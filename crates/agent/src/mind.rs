@@ -9,6 +9,8 @@ use pipeline::results::Results;
 use pipeline::{Reach, Refusal, Registry, Rights, Road, Task, World};
 use state::{Lease, NewSession, Sessions};
 
+use crate::ask::Settings;
+use crate::calls::Refusals;
 use crate::conversation::Conversation;
 use crate::door::{Door, Host, News};
 use crate::halt::Halt;
@@ -98,6 +100,10 @@ pub struct Mind {
 
 /// A conversation that is led.
 pub struct Talk {
+    /// What the person wants of the model.
+    pub settings: Settings,
+    /// How the model is told that a call was refused.
+    pub refusals: Refusals,
     pub(crate) mind: Arc<Mind>,
     pub(crate) conversation: Conversation,
     pub(crate) persona: Persona,
@@ -180,6 +186,8 @@ impl Mind {
         // What is known of a conversation's legs holds for whoever it works for, and the other way round.
         origin.ledger.join(conversation.legs);
         Talk {
+            settings: Settings::default(),
+            refusals: Refusals::default(),
             mind: Arc::clone(self),
             conversation,
             persona,
@@ -238,10 +246,34 @@ impl Talk {
         door: &Arc<dyn Door>,
         halt: &Halt,
     ) -> Result<Over, Trouble> {
+        let id = self.mind.world.id().map_err(Refusal::from)?;
+        self.say_under(&format!("chat-{id}"), parts, door, halt).await
+    }
+
+    /// The same under a task that the door has named, so that what the door writes itself is undone with the rest.
+    pub async fn say_under(
+        &mut self,
+        task: &str,
+        parts: Vec<Part>,
+        door: &Arc<dyn Door>,
+        halt: &Halt,
+    ) -> Result<Over, Trouble> {
         self.end_what_was_left().await?;
-        let limits = self.mind.limits;
-        let purse = Purse::new(limits, Default::default());
-        self.say_with(parts, &Host::new(Arc::clone(door)), &purse, halt).await
+        let purse = Purse::new(self.mind.limits, Default::default());
+        self.resumed = false;
+        self.record(vec![Step::Asked { task: task.to_owned(), parts }]).await?;
+        self.lead(&Host::new(Arc::clone(door)), &purse, halt).await
+    }
+
+    /// Begins with what was said elsewhere before: a chat that lives in a note. Its legs stand from now on.
+    pub async fn seed(
+        &mut self,
+        messages: Vec<Message>,
+        system: Vec<String>,
+        legs: Legs,
+    ) -> Result<(), Trouble> {
+        self.ledger.join(legs);
+        self.record(vec![Step::Seeded { messages, system, legs }]).await
     }
 
     /// Goes on with a turn that was left half way.

@@ -43,7 +43,8 @@ pub(crate) async fn all(
         let (control, output) = match outcome {
             Outcome::Steered(control, output) => (control, output),
             other => {
-                calls::end(talk, host, &one, Told::of(&other, task), 0).await?;
+                let told = Told::of(&other, task, talk.refusals.about(&one.call.name));
+                calls::end(talk, host, &one, told, 0).await?;
                 continue;
             }
         };

@@ -13,6 +13,17 @@ use state::{NewStep, Said};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "step")]
 pub enum Step {
+    /// What was said before this conversation began, where it is kept elsewhere: in a chat note.
+    Seeded {
+        /// What was said, in order.
+        messages: Vec<Message>,
+        /// What holds for the whole conversation, besides what every conversation is told.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        system: Vec<String>,
+        /// Which legs it brings along.
+        #[serde(default)]
+        legs: Legs,
+    },
     /// The person says something, and a turn begins.
     Asked {
         /// The task under which its calls run, and by which they are undone.
@@ -206,6 +217,7 @@ impl Step {
     /// The name by which it is kept.
     pub fn kind(&self) -> &'static str {
         match self {
+            Step::Seeded { .. } => "seeded",
             Step::Asked { .. } => "asked",
             Step::Added { .. } => "added",
             Step::Answered { .. } => "answered",

@@ -11,6 +11,8 @@ mod obedient;
 mod resume;
 #[path = "it/rig.rs"]
 mod rig;
+#[path = "it/seeding.rs"]
+mod seeding;
 #[path = "it/steering.rs"]
 mod steering;
 #[path = "it/turns.rs"]

@@ -4,6 +4,7 @@
 //! Deliberately not here: policy, approval, checkpoints, audit (the road does them for every tool alike).
 
 pub mod agent;
+pub mod chat;
 mod clock;
 pub mod edit;
 pub mod egress;

@@ -6,7 +6,7 @@ use pipeline::Registry;
 
 use crate::foreign::Foreign;
 use crate::obsidian::app::{App, Commands};
-use crate::{agent, edit, mcp, obsidian as o, read, vault};
+use crate::{agent, chat, edit, mcp, obsidian as o, read, vault};
 
 /// A registry with all built-in tools.
 pub fn all() -> Registry {
@@ -135,6 +135,16 @@ pub fn add_conversation(registry: &Registry, offered: Offered) {
     if offered.skills {
         registry.add(agent::ReadSkill).add(agent::InvokeSkill);
     }
+}
+
+/// Adds the chat surface for the chat that lives in this note, and the tools by which Verger keeps such a note
+/// ([`chat::KEEPERS`]): whoever calls this sees to it that no agent has a right to those.
+pub fn add_chat(registry: &Registry, note: Option<&::vault::VaultPath>) {
+    registry
+        .add(chat::VaultSearch { chat: note.cloned() })
+        .add(chat::FileRead)
+        .add(chat::ReadChat)
+        .add(chat::WriteChat);
 }
 
 /// Every tool of Verger's own agent, for its documentation.

@@ -203,6 +203,15 @@ pub enum Command {
         after_help = "The editor starts it itself, e.g. Zed with this in its settings:\n  {\"agent_servers\": {\"Verger\": {\"type\": \"custom\", \"command\": \"verger\", \"args\": [\"acp\", \"--vault\", \"/path/to/vault\"]}}}\nMore: docs/guide/acp.md"
     )]
     Acp(AcpOptions),
+    /// A chat that lives in a note: let a model answer it, make one, name it, clear it.
+    #[command(
+        after_help = "Examples:\n  verger note new --template Meeting\n  verger note run \"ChatGPT_MD/chats/20260507091500.md\"\n  verger note title Chat --yes\n\nThe form of such a note is in docs/guide/notes-chat.md. Ctrl-C stops an answer and keeps what is there."
+    )]
+    Note {
+        /// What to do.
+        #[command(subcommand)]
+        what: NoteWhat,
+    },
     /// Work out the meaning of all notes now, with the embedding model of config.toml; it can be stopped and goes on later.
     Embed,
     /// Ask the vault a query in Dataview's language, or a JSONLogic rule.
@@ -469,6 +478,59 @@ pub enum Command {
     Help {
         /// The command or topic.
         topic: Option<String>,
+    },
+}
+
+/// What can be done with a chat that lives in a note.
+#[derive(Debug, Clone, Subcommand)]
+pub enum NoteWhat {
+    /// Let the model answer the last message; the answer is written into the note as it comes.
+    Run {
+        /// A path, a name or `[[a wiki link]]`.
+        note: String,
+        /// The model, instead of the one that the note names.
+        #[arg(long, value_name = "MODEL")]
+        model: Option<String>,
+        /// The agent, instead of the one that the note names.
+        #[arg(long, value_name = "AGENT")]
+        agent: Option<String>,
+        /// Do not ask: yes to every change that the model wants. What would send something away still needs a person.
+        #[arg(long, short = 'y')]
+        yes: bool,
+    },
+    /// Make a chat, named by the date.
+    New {
+        /// The template, by its name.
+        #[arg(long, value_name = "NAME")]
+        template: Option<String>,
+        /// The agent, by its name.
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
+        /// The first message (`-`: from stdin).
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+        selection: Option<String>,
+        /// Asking.
+        #[command(flatten)]
+        writing: Writing,
+    },
+    /// Name a chat by what it is about; links to it follow.
+    Title {
+        /// A path, a name or `[[a wiki link]]`.
+        note: String,
+        /// The model, instead of the one that the note names.
+        #[arg(long, value_name = "MODEL")]
+        model: Option<String>,
+        /// Asking.
+        #[command(flatten)]
+        writing: Writing,
+    },
+    /// Take all messages out of a chat; its front matter stays as it is.
+    Clear {
+        /// A path, a name or `[[a wiki link]]`.
+        note: String,
+        /// Asking.
+        #[command(flatten)]
+        writing: Writing,
     },
 }
 

@@ -27,7 +27,7 @@ pub struct Key {
 }
 
 /// Every key there is.
-pub const KEYS: [Key; 26] = [
+pub const KEYS: [Key; 35] = [
     Key {
         name: "vault",
         kind: "path",
@@ -184,6 +184,60 @@ pub const KEYS: [Key; 26] = [
         default: "80",
         meaning: "How full a model's window may be, in percent, before the conversation is made shorter.",
     },
+    Key {
+        name: "note.chat_folder",
+        kind: "folder of the vault",
+        default: "`ChatGPT_MD/chats`",
+        meaning: "Where `verger note new` makes chats. See `docs/guide/notes-chat.md`.",
+    },
+    Key {
+        name: "note.template_folder",
+        kind: "folder of the vault",
+        default: "`ChatGPT_MD/templates`",
+        meaning: "Where the templates of chats lie.",
+    },
+    Key {
+        name: "note.agent_folder",
+        kind: "folder of the vault",
+        default: "`ChatGPT_MD/agents`",
+        meaning: "Where the agents of chats lie, a note each: its text is what the model is told first.",
+    },
+    Key {
+        name: "note.date_format",
+        kind: "text",
+        default: "`YYYYMMDDHHmmss`",
+        meaning: "How a new chat is named, in moment's tokens, in local time.",
+    },
+    Key {
+        name: "note.heading_level",
+        kind: "whole number",
+        default: "3",
+        meaning: "The level of the headings of messages, 0 to 6; 0 is none.",
+    },
+    Key {
+        name: "note.infer_title",
+        kind: "true or false",
+        default: "false",
+        meaning: "A chat that is still named by its date is renamed by what it is about, once it has more than four messages.",
+    },
+    Key {
+        name: "note.title_language",
+        kind: "text",
+        default: "that of the chat",
+        meaning: "The language of such titles, e.g. `English`.",
+    },
+    Key {
+        name: "note.defaults",
+        kind: "table of settings",
+        default: "{}",
+        meaning: "The front matter of new chats, and what holds where a chat does not say: `model`, `temperature`, `top_p`, `max_tokens`, `stop`, `system_commands`, `agent`, `stream`.",
+    },
+    Key {
+        name: "note.providers",
+        kind: "table of tables",
+        default: "{}",
+        meaning: "The same for the models of one provider, weakest of all: `[note.providers.ollama]`.",
+    },
 ];
 
 /// Environment variables that matter, and what they do.
@@ -221,6 +275,31 @@ pub struct Config {
     pub embedding: Settings,
     /// Models and conversations.
     pub chat: Chat,
+    /// Chats that live in notes.
+    pub note: Note,
+}
+
+/// What `config.toml` says about chats that live in notes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Note {
+    /// Where chats are made.
+    pub chat_folder: Option<vault::VaultFolder>,
+    /// Where their templates lie.
+    pub template_folder: Option<vault::VaultFolder>,
+    /// Where their agents lie.
+    pub agent_folder: Option<vault::VaultFolder>,
+    /// How a new chat is named.
+    pub date_format: Option<String>,
+    /// The level of headings.
+    pub heading_level: Option<u8>,
+    /// Whether chats are named by what they are about.
+    pub infer_title: Option<bool>,
+    /// In which language.
+    pub title_language: Option<String>,
+    /// The front matter of new chats.
+    pub defaults: Table,
+    /// The same for the models of a provider.
+    pub providers: Table,
 }
 
 /// What `config.toml` says about models and conversations.
@@ -325,6 +404,25 @@ impl Config {
                     u8::try_from(whole(name, value)?).ok().filter(|percent| (10..=95).contains(percent));
                 self.chat.condense_at = Some(percent.ok_or_else(|| wrong(name, "a number from 10 to 95"))?);
             }
+            "note.chat_folder" => self.note.chat_folder = Some(folder(name, value)?),
+            "note.template_folder" => self.note.template_folder = Some(folder(name, value)?),
+            "note.agent_folder" => self.note.agent_folder = Some(folder(name, value)?),
+            "note.date_format" => self.note.date_format = Some(text(name, value)?.to_owned()),
+            "note.heading_level" => {
+                let level = u8::try_from(whole(name, value)?).ok().filter(|level| *level <= 6);
+                self.note.heading_level = Some(level.ok_or_else(|| wrong(name, "a number from 0 to 6"))?);
+            }
+            "note.infer_title" => {
+                self.note.infer_title = Some(value.as_bool().ok_or_else(|| wrong(name, "true or false"))?);
+            }
+            "note.title_language" => self.note.title_language = Some(text(name, value)?.to_owned()),
+            "note.defaults" => {
+                self.note.defaults = value.as_table().cloned().ok_or_else(|| wrong(name, "a table"))?;
+            }
+            "note.providers" => {
+                let tables = value.as_table().filter(|table| table.values().all(Value::is_table));
+                self.note.providers = tables.cloned().ok_or_else(|| wrong(name, "a table of tables"))?;
+            }
             unknown => return Err(unknown_key(unknown)),
         }
         Ok(())
@@ -406,6 +504,7 @@ pub fn template(vault: &Path) -> String {
             (_, "everything") => "[\"Notes\", \"Journal\"]",
             ("kind of model", _) => "\"built-in\"",
             ("path", _) => "\"~/models/all-MiniLM-L6-v2\"",
+            ("folder of the vault", _) => "\"Chats\"",
             ("text", _) => "\"\u{2026}\"",
             (_, "the model's") => "512",
             ("whole number" | "number", "no limit") => "100000",
@@ -448,6 +547,14 @@ fn money(name: &str, value: &Value) -> Result<f64, Problem> {
     number
         .filter(|number| number.is_finite() && *number >= 0.0)
         .ok_or_else(|| wrong(name, "a number from 0 on"))
+}
+
+fn folder(name: &str, value: &Value) -> Result<vault::VaultFolder, Problem> {
+    let text = text(name, value)?;
+    vault::VaultFolder::parse(text).map_err(|error| Problem {
+        message: format!("`{name}` is `{text}`, which is no folder of the vault: {error}"),
+        hint: error.hint().to_owned(),
+    })
 }
 
 fn names(name: &str, value: &Value) -> Result<Vec<(String, String)>, Problem> {
@@ -540,6 +647,8 @@ mod tests {
         check("[checkpoints]\nkeep_days = -1", "whole number", "");
         check("[mcp.servers.x]\nurl = \"http://x\"\nurll = 1", "no field `urll`", "docs config");
         check("[mcp.servers.x]\n", "either `command`", "docs config");
+        check("[note]\nchat_folder = \"../x\"", "no folder of the vault", "");
+        check("[note]\nheading_level = 7", "from 0 to 6", "");
         check("vault = ", "not valid TOML", "mend");
     }
 
@@ -554,7 +663,11 @@ mod tests {
                 "table of servers" => "{ x = { command = \"y\" } }",
                 "table of names" => "{ x = \"y@z\" }",
                 "table of providers" => "{ x = { dialect = \"openai\" } }",
+                "table of settings" => "{ x = 1 }",
+                "table of tables" => "{ x = { y = 1 } }",
+                "folder of the vault" => "\"Chats\"",
                 "whole number" if key.name == "chat.condense_at" => "70",
+                "whole number" if key.name == "note.heading_level" => "2",
                 _ => "7",
             };
             let config = Config::parse(&format!("{} = {value}", key.name)).unwrap();
@@ -565,7 +678,8 @@ mod tests {
         let all: String = template(Path::new("/v"))
             .lines()
             .map(|line| {
-                let line = line.strip_prefix("# ").filter(|line| line.contains(" = ")).unwrap_or(line);
+                let is_key = |line: &&str| line.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
+                let line = line.strip_prefix("# ").filter(is_key).unwrap_or(line);
                 format!("{line}\n")
             })
             .collect();

@@ -185,24 +185,7 @@ impl<'t> Door<'t> {
     /// The note that a person means: a path, a name, `[[a wiki link]]`. The catalog is read only if the path is not
     /// there; a folder is meant only if no note is.
     pub fn resolve(&self, text: &str) -> Result<VaultPath, Failure> {
-        let scope = self.scope()?;
-        let view = self.road.vault().view(&scope);
-        let name = wiki_name(text);
-        let path = parse(name)?;
-        let there = view.look(&path)?;
-        if matches!(&there, Some(entry) if entry.kind == Kind::File) {
-            return Ok(path);
-        }
-        if let Ok(note) = parse(&format!("{name}.md"))
-            && view.look(&note)?.is_some()
-        {
-            return Ok(note);
-        }
-        match there.map(|_| view.catalog().map(|catalog| catalog.lookup(name))).transpose()? {
-            None => Ok(view.find(&path)?),
-            Some(Lookup::One(note)) => Ok(note),
-            Some(Lookup::None | Lookup::Several(_)) => Ok(path),
-        }
+        resolve(self.road.vault(), &self.scope()?, text)
     }
 
     /// The file or folder that a person means: what lies at the path, else the note of that name.
@@ -228,6 +211,27 @@ impl<'t> Door<'t> {
     /// Prints a value as JSON in the common form.
     pub fn json(&self, data: &impl serde::Serialize) {
         self.terminal.json(&serde_json::json!({"ok": true, "data": data}));
+    }
+}
+
+/// The note that a person means, for doors without a [`Door`].
+pub fn resolve(vault: &Vault, scope: &Scope, text: &str) -> Result<VaultPath, Failure> {
+    let view = vault.view(scope);
+    let name = wiki_name(text);
+    let path = parse(name)?;
+    let there = view.look(&path)?;
+    if matches!(&there, Some(entry) if entry.kind == Kind::File) {
+        return Ok(path);
+    }
+    if let Ok(note) = parse(&format!("{name}.md"))
+        && view.look(&note)?.is_some()
+    {
+        return Ok(note);
+    }
+    match there.map(|_| view.catalog().map(|catalog| catalog.lookup(name))).transpose()? {
+        None => Ok(view.find(&path)?),
+        Some(Lookup::One(note)) => Ok(note),
+        Some(Lookup::None | Lookup::Several(_)) => Ok(path),
     }
 }
 

@@ -15,6 +15,7 @@ mod failure;
 mod foreign;
 mod install;
 mod mcp;
+mod note;
 mod paper;
 mod place;
 mod shelf;
@@ -101,6 +102,7 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Skills { what } => skills::skills(&open()?, what),
         Command::Trust(options) => trust::trust(&open()?, &options),
         Command::Acp(options) => acp::serve(&cli.global, &options, terminal),
+        Command::Note { what } => note::note(&cli.global, terminal, what),
         Command::Embed => embed::embed(&cli.global, terminal),
         Command::Check { read_data, repair } => check::check(&open()?, read_data, repair),
         Command::Tool { name, input, writing } => tool::tool(&open()?, &name, &input, writing),

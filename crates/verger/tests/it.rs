@@ -56,6 +56,8 @@ mod mcp_news;
 mod mcp_reasons;
 #[path = "it/mcp_short.rs"]
 mod mcp_short;
+#[path = "it/note.rs"]
+mod note;
 #[path = "it/paths.rs"]
 mod paths;
 #[path = "it/query.rs"]

@@ -54,7 +54,9 @@ impl Replay<'_> {
                     self.shown.push(SessionUpdate::AgentMessageChunk(chunk(result.clone())));
                 }
             }
-            Step::Condensed { .. }
+            // What was said in a note is read there.
+            Step::Seeded { .. }
+            | Step::Condensed { .. }
             | Step::Model { .. }
             | Step::Activated { .. }
             | Step::Child { .. }
