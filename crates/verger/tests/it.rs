@@ -14,6 +14,8 @@ mod about;
 mod acp;
 #[path = "it/acp_rig.rs"]
 mod acp_rig;
+#[path = "it/acp_sessions.rs"]
+mod acp_sessions;
 #[path = "it/ansi.rs"]
 mod ansi;
 #[path = "it/asking.rs"]
