@@ -16,6 +16,8 @@ mod acp;
 mod acp_rig;
 #[path = "it/agents.rs"]
 mod agents;
+#[path = "it/acp_sessions.rs"]
+mod acp_sessions;
 #[path = "it/ansi.rs"]
 mod ansi;
 #[path = "it/asking.rs"]
