@@ -148,6 +148,7 @@ impl Sessions {
     /// Renews our lease, if there is one; while somebody else has a lease nothing is written.
     pub fn append(&self, session: &str, steps: &[NewStep], now_ms: i64) -> Result<u64, Error> {
         let bodies = steps.iter().map(|step| body::write(&step.body)).collect::<Result<Vec<_>, _>>()?;
+        steps.iter().filter_map(|step| step.said.as_ref()).try_for_each(|said| body::fit(&said.text))?;
         self.inner.db.write(|change| {
             let mut row = row::session(change, session)?;
             lease::pass(change, &self.inner.leases, &row, now_ms)?;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::db::Fault;
 use crate::error::Error;
 
-/// The longest body of one step, in bytes of JSON.
+/// The longest text of one step, in bytes.
 pub const LARGEST: usize = 64 * 1024 * 1024;
 
 /// How deep the lists and maps of a body may lie in each other: more than any text that is read has, and far less than a
@@ -24,7 +24,6 @@ const LAYERED: char = '\u{1}';
 
 /// A body as text.
 pub fn write(body: &Value) -> Result<String, Error> {
-    let unfit = |why: String| Error::Unfit { what: "the step", why };
     let text = match depth(body) {
         0..=LAYER => body.to_string(),
         deep if deep > DEEPEST => {
@@ -32,10 +31,20 @@ pub fn write(body: &Value) -> Result<String, Error> {
         }
         _ => format!("{LAYERED}{}", fold(body, 0)),
     };
-    if text.len() > LARGEST {
-        return Err(unfit(format!("it has {} bytes, and {LARGEST} is the most", text.len())));
-    }
+    fit(&text)?;
     Ok(text)
+}
+
+/// Refuses a text that is too long.
+pub fn fit(text: &str) -> Result<(), Error> {
+    match text.len() {
+        0..=LARGEST => Ok(()),
+        bytes => Err(unfit(format!("it has {bytes} bytes, and {LARGEST} is the most"))),
+    }
+}
+
+fn unfit(why: String) -> Error {
+    Error::Unfit { what: "the step", why }
 }
 
 /// The body of a text.

@@ -59,6 +59,9 @@ fn what_cannot_be_kept_is_refused_and_nothing_is_written() {
     assert!(matches!(deep, Err(Error::Unfit { .. })), "{deep:?}");
     let huge = room.sessions.append("a1", &[step(json!("x".repeat(64 * 1024 * 1024)))], 1);
     assert!(matches!(huge, Err(Error::Unfit { .. })), "{huge:?}");
+    let said = Some(state::Said { role: "user".into(), text: "x".repeat(64 * 1024 * 1024 + 1) });
+    let talkative = room.sessions.append("a1", &[NewStep { kind: "x", body: json!(1), said }], 1);
+    assert!(matches!(talkative, Err(Error::Unfit { .. })), "{talkative:?}");
     assert_eq!(room.sessions.header("a1").unwrap().steps, 1, "all or none");
     assert_eq!(room.sessions.steps("a1").unwrap()[0].body, nested(300), "the deepest can be read again");
 }

@@ -30,6 +30,7 @@ fn nothing_in_the_text_is_a_wildcard_and_case_does_not_count_in_any_script() {
         "日本語 の 文",
         "tab\there\nand there",
         "🎉 party",
+        "zero\0byte",
     ];
     for (time, line) in lines.iter().enumerate() {
         room.sessions.append("s", &[says("user", line)], time as i64).unwrap();
@@ -48,6 +49,7 @@ fn nothing_in_the_text_is_a_wildcard_and_case_does_not_count_in_any_script() {
         ("STRAßE", vec![9]),
         ("語", vec![10]),
         ("🎉", vec![12]),
+        ("o\0B", vec![13]),
         ("sure", vec![2, 1]),
         ("nowhere", vec![]),
         ("  sure ", vec![2, 1]),
