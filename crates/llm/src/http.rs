@@ -26,6 +26,8 @@ pub(crate) use failure::{Failure, asked_for};
 const LARGEST: usize = 64 * 1024 * 1024;
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
+/// How long the text of an error may take.
+const ERROR: Duration = Duration::from_secs(5);
 /// Characters of a service's message that are shown.
 const MESSAGE: usize = 300;
 
@@ -330,11 +332,15 @@ impl Body {
     /// Its first bytes, as many as came; for errors, which nobody needs whole.
     pub(crate) async fn start(&mut self, most: usize) -> Vec<u8> {
         let mut start = Vec::new();
-        while start.len() < most
-            && let Ok(Some(bytes)) = self.next().await
-        {
-            start.extend_from_slice(&bytes);
-        }
+        let read = async {
+            while start.len() < most
+                && let Ok(Some(bytes)) = self.next().await
+            {
+                start.extend_from_slice(&bytes);
+            }
+        };
+        // What came until then is enough; the status says the most.
+        tokio::time::timeout(ERROR, read).await.ok();
         start.truncate(most);
         start
     }

@@ -134,6 +134,13 @@ mod tests {
         for size in 1..text.len() {
             assert_eq!(cut(Framing::Events, text.as_bytes(), size), whole, "{size}");
         }
+        for end in ["\n", "\r\n", "\r"] {
+            let text = ["event: a", "data: 1", "data: 2", "", "data: 3", "", ""].join(end);
+            for size in 1..text.len() {
+                let found = cut(Framing::Events, text.as_bytes(), size);
+                assert_eq!(found, [pair("a", "1\n2"), pair("", "3")], "{end:?} {size}");
+            }
+        }
         let lines = "{\"a\":1}\r\n\n{\"ß\":2}\n{\"c\"";
         for size in 1..lines.len() {
             let found = cut(Framing::Lines, lines.as_bytes(), size);

@@ -234,6 +234,13 @@ fn rows() -> Vec<Row> {
             1,
         ),
         row("a flood of calls", vec![vec![Act::Send(stream()), Act::Send(flood())]], "no sense", "", 1),
+        row(
+            "an error that is never told",
+            vec![vec![Act::Send(head(404, &[])), Act::Wait(20_000)]],
+            "not found",
+            "",
+            1,
+        ),
         row("no HTTP", vec![vec![Act::Send(b"nonsense\r\n\r\n".to_vec())]], "network", "", 3),
         row(
             "what follows the end is not waited for",
