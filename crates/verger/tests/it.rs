@@ -14,10 +14,10 @@ mod about;
 mod acp;
 #[path = "it/acp_rig.rs"]
 mod acp_rig;
-#[path = "it/agents.rs"]
-mod agents;
 #[path = "it/acp_sessions.rs"]
 mod acp_sessions;
+#[path = "it/agents.rs"]
+mod agents;
 #[path = "it/ansi.rs"]
 mod ansi;
 #[path = "it/asking.rs"]

@@ -291,7 +291,7 @@ mod tests {
 
     fn request(first: &str, turn: u32, purpose: Purpose) -> Request {
         let mut request = Request::new(vec![Message::user(first)]);
-        request.conversation = Conversation { id: "c".into(), turn, purpose };
+        request.conversation = Conversation { id: "c".into(), turn, purpose, ..Conversation::default() };
         request
     }
 
