@@ -175,7 +175,7 @@ impl Room {
         let company = Arc::clone(&self.study.company);
         let ended = match company.commands.parse(line) {
             Said::Words(words) => self.say(words),
-            Said::Command { name, .. } if name == "quit" => return Next::Leave,
+            Said::Command { name: "quit", .. } => return Next::Leave,
             Said::Command { name, rest, .. } => self.command(name, rest.trim()),
             Said::Unknown { name, near } => {
                 let hint =
