@@ -157,11 +157,7 @@ fn line(news: &News, about: &str) -> Option<String> {
     match news {
         News::CallEnded { name, outcome, text, failed, changed, milliseconds, .. } => {
             let what = match (changed.as_slice(), *failed) {
-                // The reason's code is for programs.
-                (_, true) => {
-                    let words = text.split_once(": ").map_or(text.as_str(), |(_, words)| words);
-                    paper::one_line(words).chars().take(160).collect()
-                }
+                (_, true) => why(text),
                 ([], _) => about.to_owned(),
                 ([only], _) => only.clone(),
                 (several, _) => format!("{} notes", several.len()),
@@ -203,6 +199,14 @@ fn line(news: &News, about: &str) -> Option<String> {
         | News::Spent { .. }
         | News::Over { .. } => None,
     }
+}
+
+/// Why a call was refused, in words: the reason's code is for programs.
+fn why(text: &str) -> String {
+    let object: Option<Value> = serde_json::from_str(text).ok();
+    let told = object.as_ref().and_then(|object| object.get("message")?.as_str());
+    let words = told.or_else(|| text.split_once(": ").map(|(_, words)| words)).unwrap_or(text);
+    paper::one_line(words).chars().take(160).collect()
 }
 
 /// Tokens and money so far.
@@ -266,6 +270,19 @@ fn about(input: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_is_told_in_words() {
+        assert_eq!(
+            why("note_missing: there is no `a.md`. list the folder"),
+            "there is no `a.md`. list the folder"
+        );
+        assert_eq!(
+            why(r#"{"error": "x", "code": "tool_unknown", "message": "there is no tool"}"#),
+            "there is no tool"
+        );
+        assert_eq!(why("no colon"), "no colon");
+    }
 
     #[test]
     fn numbers_stand_for_options_and_anything_else_for_itself() {
