@@ -74,7 +74,7 @@ pub(crate) async fn work(
     }
     for (one, reports) in join_all(working).await {
         for report in &reports {
-            purse_steps(talk, report).await?;
+            paid(talk, report).await?;
         }
         let told = tell(&reports);
         calls::end(talk, host, &one, told, 0).await?;
@@ -93,7 +93,6 @@ struct Ready {
     talk: Talk,
     /// What it is told first; nothing if it goes on.
     first: Option<String>,
-    before: Spent,
     host: Host,
     purse: Purse,
     halt: Halt,
@@ -165,7 +164,6 @@ async fn prepare(
         halt: halt.child(),
         talk: made,
         name,
-        before,
         time,
     })))
 }
@@ -242,7 +240,6 @@ struct Report {
     how: Result<Over, String>,
     text: String,
     spent: Spent,
-    before: Spent,
 }
 
 async fn run(prepared: Prepared) -> Report {
@@ -250,11 +247,10 @@ async fn run(prepared: Prepared) -> Report {
         Prepared::Ready(ready) => *ready,
         Prepared::Not { name, why } => {
             let (model, text) = (String::new(), String::new());
-            let (spent, before) = (Spent::default(), Spent::default());
-            return Report { name, model, how: Err(why), text, spent, before };
+            return Report { name, model, how: Err(why), text, spent: Spent::default() };
         }
     };
-    let Ready { name, mut talk, first, before, host, purse, halt, time } = ready;
+    let Ready { name, mut talk, first, host, purse, halt, time } = ready;
     let lead = async {
         match first {
             Some(text) => {
@@ -283,7 +279,7 @@ async fn run(prepared: Prepared) -> Report {
         },
         (_, said) => said.unwrap_or_default(),
     };
-    Report { name, model: conversation.model.clone(), how, text, spent: conversation.spent, before }
+    Report { name, model: conversation.model.clone(), how, text, spent: conversation.spent }
 }
 
 /// Runs until it ends, or until its time and a little grace are over.
@@ -302,8 +298,7 @@ async fn watched<T>(work: impl Future<Output = T>, purse: &Purse, time: Duration
 }
 
 /// What a child cost is its parent's cost.
-async fn purse_steps(talk: &mut Talk, report: &Report) -> Result<(), Trouble> {
-    let _ = report.before;
+async fn paid(talk: &mut Talk, report: &Report) -> Result<(), Trouble> {
     if report.spent.tokens() == 0 {
         return Ok(());
     }
