@@ -168,9 +168,13 @@ impl Conversation {
     }
 
     fn asked(&mut self, task: &str, parts: &[Part]) {
-        // A person may bring along what somebody else wrote; the door has wrapped it.
-        let brought = |part: &Part| matches!(part, Part::Text { text } if wrap::holds_outside(text));
-        self.legs.untrusted |= parts.iter().any(brought);
+        // A person may bring along notes, or what somebody else wrote; the door has wrapped it. It counts as if it was read.
+        let brought = |holds: fn(&str) -> bool| {
+            parts.iter().any(|part| matches!(part, Part::Text { text } if holds(text)))
+        };
+        let notes = brought(wrap::holds_notes);
+        self.legs.private |= notes;
+        self.legs.untrusted |= notes || brought(wrap::holds_outside);
         self.turns += 1;
         self.turn = Some(Turn {
             task: task.to_owned(),

@@ -156,7 +156,12 @@ impl Mind {
     pub async fn resume(self: &Arc<Mind>, id: &str) -> Result<Talk, Trouble> {
         let (sessions, prefix) = (self.sessions.clone(), id.to_owned());
         let parent = blocking(move || sessions.find(&prefix)).await?.parent;
-        let origin = Origin { parent, depth: 0, ceiling: Rights::all(), ledger: Arc::default() };
+        // A child's limits are its parent's to give. Taken up without it, it can only read.
+        let (depth, ceiling) = match &parent {
+            Some(_) => (1, Rights::read_only()),
+            None => (0, Rights::all()),
+        };
+        let origin = Origin { parent, depth, ceiling, ledger: Arc::default() };
         self.resume_as(id, origin).await
     }
 
@@ -227,11 +232,6 @@ impl Talk {
     /// The agent that speaks.
     pub fn persona(&self) -> &Persona {
         &self.persona
-    }
-
-    /// Text of notes goes into the conversation by another way than a tool: a note that the person mentions.
-    pub fn brings_notes(&self) {
-        self.ledger.record_notes();
     }
 
     /// Whether a turn was left half way.

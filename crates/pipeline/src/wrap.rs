@@ -21,6 +21,11 @@ pub fn holds_outside(text: &str) -> bool {
     text.contains(&format!("<{TAG} ")) && text.contains("trust=\"untrusted\"")
 }
 
+/// Whether a text holds one of the vault, wrapped.
+pub fn holds_notes(text: &str) -> bool {
+    text.contains(&format!("<{TAG} ")) && text.contains("trust=\"user-data\"")
+}
+
 fn wrap(text: &str, source: &str, trust: &str) -> String {
     let source = attribute(source);
     let mut out = String::with_capacity(text.len() + source.len() + trust.len() + 3 * TAG.len() + 16);
@@ -91,6 +96,8 @@ mod tests {
         assert!(holds_outside(&format!("see {}", shown(Output::new("x", ()).from_outside("a site")))));
         assert!(!holds_outside(&shown(Output::new("x", ()).from_vault("a.md"))));
         assert!(!holds_outside("plain words"));
+        assert!(holds_notes(&format!("see {}", shown(Output::new("x", ()).from_vault("a.md")))));
+        assert!(!holds_notes("plain words"));
     }
 
     #[test]

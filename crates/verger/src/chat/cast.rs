@@ -76,8 +76,8 @@ impl Cast for Company {
     }
 }
 
-/// A message with the notes that it mentions behind it, and how many there are. What is not found stays as it was typed.
-pub fn with_mentions(road: &Road, scope: &Scope, message: &str) -> (String, usize) {
+/// A message with the notes that it mentions behind it. What is not found stays as it was typed.
+pub fn with_mentions(road: &Road, scope: &Scope, message: &str) -> String {
     let view = road.vault().view(scope);
     let mut notes = Vec::new();
     for mention in mentions::find(message) {
@@ -98,7 +98,7 @@ pub fn with_mentions(road: &Road, scope: &Scope, message: &str) -> (String, usiz
         };
         notes.push(Attached { path: path.to_string(), text });
     }
-    (mentions::expand(message, &notes), notes.len())
+    mentions::expand(message, &notes)
 }
 
 /// The section under a heading or block of this text.

@@ -192,10 +192,7 @@ impl Room {
     fn say(&mut self, line: &str) -> Result<(), Failure> {
         let mind = &self.study.mind;
         let scope = Scope::new(mind.reach.clone(), mind.road.vault().rules()?);
-        let (text, notes) = with_mentions(&mind.road, &scope, line);
-        if let (1.., Some(talk)) = (notes, &self.talk) {
-            talk.brings_notes();
-        }
+        let text = with_mentions(&mind.road, &scope, line);
         self.lead(Some(vec![Part::Text { text }]))
     }
 
