@@ -129,6 +129,16 @@ pub fn add_conversation(registry: &Registry, offered: Offered) {
     if offered.person {
         registry.add(agent::AskUser).add(agent::AskFollowupQuestion);
     }
+    // What is not there any more is not offered any more: settings can be changed while a program runs.
+    for (name, there) in [
+        ("consult_flagship", offered.flagship),
+        ("read_skill", offered.skills),
+        ("invoke_skill", offered.skills),
+    ] {
+        if !there {
+            registry.unregister(name);
+        }
+    }
     if offered.flagship {
         registry.add(agent::ConsultFlagship);
     }

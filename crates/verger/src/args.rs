@@ -107,6 +107,35 @@ pub struct Asking {
     pub dollars: Option<f64>,
 }
 
+/// How the page is served.
+#[derive(Debug, clap::Args)]
+pub struct ServeOptions {
+    /// Where to listen; other machines are let in only with TLS or `--without-tls`.
+    #[arg(long, value_name = "ADDR:PORT", env = "VERGER_ADDRESS", default_value = "127.0.0.1:4780")]
+    pub address: std::net::SocketAddr,
+    /// The address under which browsers reach it, if that is another one (behind a proxy): `https://notes.example`.
+    #[arg(long, value_name = "URL")]
+    pub public_url: Option<String>,
+    /// Open the page in the browser.
+    #[arg(long)]
+    pub open: bool,
+    /// Print a new login link for the server that runs at this address, and end.
+    #[arg(long)]
+    pub link: bool,
+    /// Print a unit for systemd or launchd that starts this server, and end.
+    #[arg(long)]
+    pub print_service: bool,
+    /// Listen for other machines although nothing is encrypted.
+    #[arg(long)]
+    pub without_tls: bool,
+    /// The model: `provider@model`, an alias, `fast`, `main` or `flagship`, or `script@FILE`.
+    #[arg(long, value_name = "MODEL", env = "VERGER_MODEL")]
+    pub model: Option<String>,
+    /// Who speaks in a new conversation (see `verger agents`).
+    #[arg(long, value_name = "AGENT")]
+    pub agent: Option<String>,
+}
+
 /// Options of `verger acp`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct AcpOptions {
@@ -203,6 +232,8 @@ pub enum Command {
         after_help = "The editor starts it itself, e.g. Zed with this in its settings:\n  {\"agent_servers\": {\"Verger\": {\"type\": \"custom\", \"command\": \"verger\", \"args\": [\"acp\", \"--vault\", \"/path/to/vault\"]}}}\nMore: docs/guide/acp.md"
     )]
     Acp(AcpOptions),
+    /// Serve a web page for the vault and its agent, and the API behind it, on this machine.
+    Serve(ServeOptions),
     /// A chat that lives in a note: let a model answer it, make one, name it, clear it.
     #[command(
         after_help = "Examples:\n  verger note new --template Meeting\n  verger note run \"ChatGPT_MD/chats/20260507091500.md\"\n  verger note title Chat --yes\n\nThe form of such a note is in docs/guide/notes-chat.md. Ctrl-C stops an answer and keeps what is there."

@@ -18,7 +18,9 @@ mod mcp;
 mod note;
 mod paper;
 mod place;
+mod serve;
 mod shelf;
+mod socket;
 mod study;
 mod terminal;
 mod trust;
@@ -102,6 +104,7 @@ fn run(cli: Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Skills { what } => skills::skills(&open()?, what),
         Command::Trust(options) => trust::trust(&open()?, &options),
         Command::Acp(options) => acp::serve(&cli.global, &options, terminal),
+        Command::Serve(options) => serve::serve(&cli.global, &options, terminal),
         Command::Note { what } => note::note(&cli.global, terminal, what),
         Command::Embed => embed::embed(&cli.global, terminal),
         Command::Check { read_data, repair } => check::check(&open()?, read_data, repair),

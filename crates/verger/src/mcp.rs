@@ -6,10 +6,10 @@
 mod answer;
 mod app;
 mod asker;
-mod auth;
+pub mod auth;
 mod complete;
 mod desk;
-mod desktop;
+pub mod desktop;
 mod dry;
 mod fixtures;
 mod frame;
@@ -57,6 +57,7 @@ use short::Short;
 use stdio::Stdio;
 use vaults::Vaults;
 
+pub use hall::complain;
 pub use surface::Surface;
 
 /// How long the threads of calls that were cut off may take to end.

@@ -6,7 +6,8 @@ pub mod models;
 use std::sync::Arc;
 
 use agent::{Cast, Limits, Mind};
-use llm::Tier;
+use llm::{Models, Tier};
+use pipeline::Road;
 use state::Sessions;
 use tools::foreign::Foreign;
 use tools::table::Offered;
@@ -56,10 +57,32 @@ impl Study {
         let place = place::find(global.one_vault()?, &config)?;
         let models = models::open(&config, wanted.model.as_deref())?;
         let foreign = foreign::open(&config, &place, None)?;
-        let registry = tools::table::all();
-        tools::table::add_foreign(&registry, &foreign);
         let sessions = Sessions::open(&place.data.join(STATE)).map_err(failed)?;
-        let road = build_road_with(&place, registry)?;
+        let road = Arc::new(build_road_with(&place, tools::table::all())?);
+        embedding::attach(road.vault(), &config, Effort::All)?;
+        Study::furnish(config, place, road, sessions, models, foreign, wanted)
+    }
+
+    /// The same vault and conversations with what `config.toml` and the folders of agents and skills say now. The model
+    /// for the search by meaning stays: it belongs to the vault.
+    pub fn again(&self, wanted: &Wanted) -> Result<Study, Failure> {
+        let config = Config::load(&place::config_folder()?)?;
+        let models = models::open(&config, wanted.model.as_deref())?;
+        let foreign = foreign::open(&config, &self.place, None)?;
+        let (road, sessions) = (Arc::clone(&self.mind.road), self.mind.sessions.clone());
+        Study::furnish(config, self.place.clone(), road, sessions, models, foreign, wanted)
+    }
+
+    fn furnish(
+        config: Config,
+        place: Place,
+        road: Arc<Road>,
+        sessions: Sessions,
+        models: Models,
+        foreign: Arc<Foreign>,
+        wanted: &Wanted,
+    ) -> Result<Study, Failure> {
+        tools::table::add_foreign(&road.registry, &foreign);
         let cast = Company::open(&road, &config, &place)?;
         let offered = Offered {
             flagship: models.of_tier(Tier::Flagship).is_some(),
@@ -69,9 +92,8 @@ impl Study {
         tools::table::add_conversation(&road.registry, offered);
         tools::table::add_history(&road.registry, &sessions);
         let cast = Arc::new(cast);
-        embedding::attach(road.vault(), &config, Effort::All)?;
         let mind = Mind {
-            road: Arc::new(road),
+            road,
             models,
             sessions,
             cast: Arc::clone(&cast) as Arc<dyn Cast>,

@@ -56,6 +56,14 @@ async fn said(program: &str, arguments: &[&str]) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// Opens an address of ours in the browser, if there is a screen.
+pub async fn browse(address: &str) -> bool {
+    let variable = |name: &str| std::env::var(name).ok();
+    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let screen = cfg!(target_os = "macos") || Desktop::find(&variable).is_some();
+    screen && said(opener, &[address]).await.is_some()
+}
+
 fn only_opens() -> Refusal {
     Refusal::new(
         "app_unreachable",

@@ -25,7 +25,6 @@ use rmcp::transport::streamable_http_server::session::SessionManager as _;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 
 use super::busy::Busy;
-use super::origin::Neighbours;
 use super::settings::{Sessions, Settings};
 use crate::mcp::auth::{Auth, Principal, Unwelcome, tool_scope};
 use crate::mcp::frame::{self, Frame};
@@ -33,6 +32,7 @@ use crate::mcp::hall::Hall;
 use crate::mcp::resource;
 use crate::mcp::server::{Clients, Server};
 use crate::mcp::tasks::Sitting;
+use crate::socket::origin::Neighbours;
 use crate::world::RealWorld;
 
 mod papers;

@@ -7,10 +7,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::origin::Origin;
 use crate::args::McpOptions;
 use crate::failure::{Exit, Failure};
 use crate::mcp::auth::jwt::Scopes;
+use crate::socket::origin::Origin;
 
 const PORT: u16 = 3_010;
 const PATH: &str = "/mcp";

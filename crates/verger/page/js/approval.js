@@ -1,0 +1,2 @@
+// The approval dialog and the inbox.
+export function begin() {}

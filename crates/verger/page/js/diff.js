@@ -1,0 +1,1 @@
+// Differences between two texts, unified and side by side.

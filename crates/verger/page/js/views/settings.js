@@ -1,0 +1,6 @@
+// Settings.
+import { fill, h } from '../dom.js';
+
+export async function mount(root) {
+  fill(root, h('div.page', h('h1', 'Settings')));
+}

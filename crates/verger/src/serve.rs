@@ -1,0 +1,140 @@
+//! `verger serve`: a web page for the vault and its agent, on this machine, and the API behind it.
+//!
+//! Here: the start and the end. `house.rs` holds what all requests share, `gate.rs` decides who is let in, `page.rs` gives the
+//! page, `api/*` answers it. Every call that touches notes walks the road; the page is one more door.
+
+mod api;
+mod gate;
+mod house;
+mod keys;
+mod login;
+mod page;
+mod problem;
+mod render;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::middleware;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::args::{Global, ServeOptions};
+use crate::chat::ask::unknown_agent;
+use crate::config::Config;
+use crate::failure::{Exit, Failure};
+use crate::mcp::desktop::browse;
+use crate::place;
+use crate::socket::{self, Signals};
+use crate::study::{Study, Wanted};
+use crate::terminal::Terminal;
+use house::House;
+use keys::Keys;
+
+/// How many ports above the wanted one are tried when it is taken.
+const PORT_RETRIES: u16 = 10;
+/// How long connections may take to close at the end.
+const CLOSE: Duration = Duration::from_secs(2);
+/// How long threads that are busy may take to end.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// Serves the page until a signal to end comes.
+pub fn serve(global: &Global, options: &ServeOptions, terminal: &Terminal) -> Result<(), Failure> {
+    let may_listen = options.address.ip().is_loopback() || options.without_tls;
+    if !may_listen {
+        let message =
+            format!("{} can be reached by other machines, and nothing would be encrypted", options.address);
+        let hint = "listen on 127.0.0.1 and let a proxy with TLS pass requests on (--public-url), or add --without-tls";
+        return Err(Failure::new(Exit::Usage, "not_encrypted", message, hint));
+    }
+    if options.link {
+        return link(global, options, terminal);
+    }
+    let wanted = Wanted { model: options.model.clone(), limits: None, person: true };
+    let study = Study::open(global, &wanted)?;
+    let agent = options.agent.as_deref().unwrap_or(study.agent()).to_owned();
+    let known = study.mind.cast.slugs();
+    if !known.contains(&agent) {
+        return Err(unknown_agent(&agent, &known));
+    }
+    for (id, _) in study.mind.road.vault().recovered() {
+        terminal.note(&format!("note: an interrupted change was put in order at start ({id})"));
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
+        Failure::new(
+            Exit::Failed,
+            "internal",
+            format!("cannot start: {error}"),
+            "free some memory and try again",
+        )
+    })?;
+    let keys = Keys::open(&study.place)?;
+    let house =
+        runtime.block_on(async { House::new(study, wanted, agent, keys, options.public_url.as_deref()) });
+    let ended = runtime.block_on(run(&house, options, terminal));
+    runtime.shutdown_timeout(FAREWELL);
+    if let Err(error) = house.study().mind.road.vault().save() {
+        terminal
+            .note(&format!("what was indexed could not be saved, the next start reads it again: {error}"));
+    }
+    ended
+}
+
+async fn run(house: &Arc<House>, options: &ServeOptions, terminal: &Terminal) -> Result<(), Failure> {
+    let mut signals = Signals::new()?;
+    let pause = Duration::from_millis(10);
+    let listener = socket::listen(options.address, PORT_RETRIES, pause, "--address").await?;
+    let address = listener.local_addr().unwrap_or(options.address);
+    house.listens_at(address);
+    let link = house.keys.link(&base(options, address))?;
+    terminal.say(&format!("the page of {} is at {}", house.name(), base(options, address)));
+    terminal.say(&format!("log in once with this link (it works for 10 minutes): {link}"));
+    if options.open && !browse(&link).await {
+        terminal.note("no browser could be opened; open the link yourself");
+    }
+    house.begin();
+    let (close, closing) = watch::channel(false);
+    let mut connections = JoinSet::new();
+    socket::accept(&listener, &router(house), &closing, &mut connections, &mut signals).await;
+    drop(listener);
+    terminal.note("ending");
+    house.end().await;
+    close.send_replace(true);
+    let closed = async { while connections.join_next().await.is_some() {} };
+    tokio::time::timeout(CLOSE, closed).await.ok();
+    Ok(())
+}
+
+/// Everything that is served.
+fn router(house: &Arc<House>) -> Router {
+    let inside = api::router().layer(middleware::from_fn_with_state(Arc::clone(house), gate::inside));
+    Router::new()
+        .merge(page::routes())
+        .merge(login::routes())
+        .merge(inside)
+        .fallback(page::nothing_here)
+        .layer(middleware::from_fn_with_state(Arc::clone(house), gate::from_where))
+        .with_state(Arc::clone(house))
+}
+
+/// Prints a login link for a server that runs already.
+fn link(global: &Global, options: &ServeOptions, terminal: &Terminal) -> Result<(), Failure> {
+    let config = Config::load(&place::config_folder()?)?;
+    let place = place::find(global.one_vault()?, &config)?;
+    let link = Keys::open(&place)?.link(&base(options, options.address))?;
+    match terminal.json {
+        true => terminal.json(&serde_json::json!({"ok": true, "data": {"link": link}})),
+        false => terminal.data_line(&link),
+    }
+    Ok(())
+}
+
+/// The address that people type.
+fn base(options: &ServeOptions, address: SocketAddr) -> String {
+    match &options.public_url {
+        Some(url) => url.trim_end_matches('/').to_owned(),
+        None => format!("http://{address}"),
+    }
+}

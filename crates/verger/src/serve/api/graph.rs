@@ -1,0 +1,8 @@
+//! The graph of links.
+
+use super::area::Area;
+
+/// The routes.
+pub fn area() -> Area {
+    Area::default()
+}

@@ -1,0 +1,223 @@
+//! What all requests share: the study with its road, who may come in, and the word that the end has come.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use pipeline::approve::Deciding;
+use pipeline::{Asker, Call, Decision, Lifetime, Outcome, Output, Question, Task, World as _};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::watch;
+use vault::policy::Scope;
+use vault::watch::Report;
+
+use super::gate;
+use super::keys::Keys;
+use super::problem::Problem;
+use crate::mcp::complain;
+use crate::socket::origin::{Neighbours, Origin};
+use crate::study::{Study, Wanted};
+use crate::world::RealWorld;
+
+/// What all requests share.
+pub struct House {
+    /// Links and cookies.
+    pub keys: Keys,
+    /// Who speaks in a new conversation.
+    pub agent: String,
+    study: RwLock<Arc<Study>>,
+    wanted: Wanted,
+    public: Option<String>,
+    address: OnceLock<(SocketAddr, Neighbours)>,
+    ending: watch::Sender<bool>,
+    pulse: watch::Sender<Pulse>,
+    id: String,
+}
+
+/// How often each thing changed that pages show. A page that sees a number grow asks again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Pulse {
+    /// Files of the vault, by whomever.
+    pub notes: u64,
+    /// Conversations: begun, renamed, deleted, a turn begun or ended.
+    pub chats: u64,
+    /// Questions that wait for the person.
+    pub questions: u64,
+    /// Settings, agents, grants.
+    pub settings: u64,
+}
+
+impl House {
+    /// A house for this study, not open yet.
+    pub fn new(study: Study, wanted: Wanted, agent: String, keys: Keys, public: Option<&str>) -> Arc<House> {
+        let id = RealWorld.id().map_or_else(|_| "web".to_owned(), |id| format!("web-{id}"));
+        Arc::new(House {
+            keys,
+            agent,
+            study: RwLock::new(Arc::new(study)),
+            wanted,
+            public: public.map(str::to_owned),
+            address: OnceLock::new(),
+            ending: watch::Sender::new(false),
+            pulse: watch::Sender::default(),
+            id,
+        })
+    }
+
+    /// Where it is reached.
+    pub fn listens_at(&self, address: SocketAddr) {
+        let neighbours = Neighbours::new(address, self.public.as_deref(), Vec::new());
+        // A house is opened once.
+        let _ = self.address.set((address, neighbours));
+    }
+
+    /// Who may be named as host.
+    pub fn neighbours(&self) -> &Neighbours {
+        static NOBODY: OnceLock<Neighbours> = OnceLock::new();
+        let nowhere = || Neighbours::new(SocketAddr::from(([127, 0, 0, 1], 0)), None, Vec::new());
+        self.address.get().map_or_else(|| NOBODY.get_or_init(nowhere), |(_, neighbours)| neighbours)
+    }
+
+    /// Whether a page of this origin is the one that this house serves.
+    pub fn is_own_origin(&self, origin: &str, host: &str) -> bool {
+        let public = self.public.as_deref().and_then(Origin::parse);
+        gate::is_same(origin, host) || (public.is_some() && public == Origin::parse(origin))
+    }
+
+    /// Whether browsers reach it encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.public.as_deref().is_some_and(|url| url.starts_with("https://"))
+    }
+
+    /// The cookie's name: browsers do not tell ports apart, so it names the port.
+    pub fn cookie_name(&self) -> String {
+        format!("verger-{}", self.address.get().map_or(0, |(address, _)| address.port()))
+    }
+
+    /// The study as it stands. Settings that are saved replace it; who holds one goes on with it.
+    pub fn study(&self) -> Arc<Study> {
+        Arc::clone(&self.study.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes up what `config.toml` and the agents' folders say now.
+    pub fn renew(&self) -> Result<(), Problem> {
+        let renewed = self.study().again(&self.wanted)?;
+        *self.study.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(renewed);
+        Ok(())
+    }
+
+    /// What the vault is called.
+    pub fn name(&self) -> String {
+        let study = self.study();
+        study.place.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// What the person may see now.
+    pub fn scope(&self) -> Result<Scope, Problem> {
+        let study = self.study();
+        Ok(Scope::new(study.config.limits.clone(), study.mind.road.vault().rules()?))
+    }
+
+    /// Begins what runs beside the requests: the catalog is kept fresh.
+    pub fn begin(&self) {
+        let (study, pulse) = (self.study(), self.pulse.clone());
+        tokio::task::spawn_blocking(move || {
+            let seen = move |report: Report| match report {
+                Report::Refreshed(_) | Report::RefreshedAll => pulse.send_modify(|pulse| pulse.notes += 1),
+                Report::Quiet => {}
+                Report::Trouble(why) => complain(&format!("watching the vault: {why}")),
+            };
+            if let Err(error) = study.mind.road.vault().watch(seen) {
+                complain(&format!("changes by other programs are seen late: {error}"));
+            }
+        });
+    }
+
+    /// Tells the pages that something changed.
+    pub fn beat(&self, what: impl FnOnce(&mut Pulse)) {
+        self.pulse.send_modify(what);
+    }
+
+    /// Hears what changes.
+    pub fn listen(&self) -> watch::Receiver<Pulse> {
+        self.pulse.subscribe()
+    }
+
+    /// Streams and turns end.
+    pub async fn end(&self) {
+        self.ending.send_replace(true);
+        self.study().foreign.close().await;
+    }
+
+    /// Waits for the end.
+    pub async fn ended(&self) {
+        // The sender lives as long as the house.
+        let _ = self.ending.subscribe().wait_for(|ending| *ending).await;
+    }
+
+    /// Work that waits for the disk, on a thread of its own.
+    pub async fn look<T: Send + 'static>(
+        self: &Arc<House>,
+        work: impl FnOnce(&House) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let house = Arc::clone(self);
+        tokio::task::spawn_blocking(move || work(&house)).await.unwrap_or_else(|_| Err(Problem::broken()))
+    }
+
+    /// Makes a call for the person before the page. Call it inside of [`House::look`].
+    pub fn call(&self, call: Call, asker: &dyn Asker) -> Outcome {
+        let study = self.study();
+        // A person may repeat themselves as often as they like, so the memory of repetitions starts anew.
+        let mut task = Task::new(self.id.clone(), self.id.clone(), "web");
+        task.limits = study.config.limits.clone();
+        task.activate(&[call.tool.clone()]);
+        tokio::runtime::Handle::current().block_on(study.mind.road.run(&task, call, asker))
+    }
+
+    /// Makes a call that only reads. Call it inside of [`House::look`].
+    pub fn answer(&self, tool: &str, input: Value) -> Result<Output, Problem> {
+        match self.call(Call::new(tool, input), &pipeline::Nobody) {
+            Outcome::Refused(refusal) | Outcome::Denied(refusal) => Err(refusal.into()),
+            outcome => Ok(outcome.output().cloned().unwrap_or_default()),
+        }
+    }
+}
+
+/// A person who saw a plan in the page and said yes to exactly that: when the plan is another one by now, it is a no.
+pub struct Saw(pub String);
+
+impl Saw {
+    /// What a person saw, in one word.
+    pub fn word(changes: &[vault::Change]) -> String {
+        let mut hash = ring::digest::Context::new(&ring::digest::SHA256);
+        for change in changes {
+            hash.update(change.headline().as_bytes());
+            hash.update(&[0]);
+            hash.update(change.diff().as_bytes());
+            hash.update(&[0]);
+        }
+        hash.finish().as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl Asker for Saw {
+    fn ask<'a>(&'a self, question: &'a Question<'a>) -> Deciding<'a> {
+        Box::pin(async move {
+            // What reaches outside of the vault is never approved beforehand.
+            match question.target.is_none() && Saw::word(question.changes) == self.0 {
+                true => Decision::Yes(Lifetime::Once),
+                false => Decision::No {
+                    reason: Some("the notes changed after it was shown; look again".to_owned()),
+                },
+            }
+        })
+    }
+
+    fn name(&self) -> &str {
+        "web"
+    }
+
+    fn is_person(&self) -> bool {
+        true
+    }
+}
