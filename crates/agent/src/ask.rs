@@ -84,7 +84,7 @@ pub(crate) async fn model(
         match error {
             Error::ContextFull { .. } if !shortened => {
                 shortened = true;
-                condense::now(talk, host).await?;
+                condense::now(talk, host, halt).await?;
             }
             Error::NoTools { .. } if with_tools => {
                 with_tools = false;

@@ -9,6 +9,7 @@ use pipeline::plan::TodoState;
 use crate::ask::belongs;
 use crate::conversation::Conversation;
 use crate::door::{Host, News};
+use crate::halt::Halt;
 use crate::mind::Talk;
 use crate::purse::Purse;
 use crate::step::Step;
@@ -22,7 +23,7 @@ const FEWEST: usize = 5;
 const PIECE: usize = 1_500;
 
 /// Makes it shorter if the window is nearly full.
-pub(crate) async fn if_due(talk: &mut Talk, host: &Host, purse: &Purse) -> Result<(), Trouble> {
+pub(crate) async fn if_due(talk: &mut Talk, host: &Host, purse: &Purse, halt: &Halt) -> Result<(), Trouble> {
     let model = talk.mind.models.find(&talk.conversation.model)?;
     let window = model.abilities().window.unwrap_or(talk.mind.usual_window);
     let tokens = tokens(&talk.conversation);
@@ -30,7 +31,7 @@ pub(crate) async fn if_due(talk: &mut Talk, host: &Host, purse: &Purse) -> Resul
         return Ok(());
     }
     let before = talk.conversation.spent;
-    shorten(talk, host).await?;
+    shorten(talk, host, halt).await?;
     // It is paid for out of the same purse.
     let after = talk.conversation.spent;
     let usage = Usage {
@@ -43,15 +44,19 @@ pub(crate) async fn if_due(talk: &mut Talk, host: &Host, purse: &Purse) -> Resul
 }
 
 /// Makes it shorter, because the provider says that it is too long, or because the person wants it.
-pub(crate) async fn now(talk: &mut Talk, host: &Host) -> Result<(), Trouble> {
-    shorten(talk, host).await
+pub(crate) async fn now(talk: &mut Talk, host: &Host, halt: &Halt) -> Result<(), Trouble> {
+    shorten(talk, host, halt).await
 }
 
 impl Talk {
-    /// Makes the conversation shorter now. `false`: there is nothing to gain.
-    pub async fn condense(&mut self, door: &std::sync::Arc<dyn crate::Door>) -> Result<bool, Trouble> {
+    /// Makes the conversation shorter now. `false`: there is nothing to gain, or it was stopped.
+    pub async fn condense(
+        &mut self,
+        door: &std::sync::Arc<dyn crate::Door>,
+        halt: &Halt,
+    ) -> Result<bool, Trouble> {
         let before = self.conversation.condensed;
-        shorten(self, &Host::new(std::sync::Arc::clone(door))).await?;
+        shorten(self, &Host::new(std::sync::Arc::clone(door)), halt).await?;
         Ok(self.conversation.condensed > before)
     }
 }
@@ -74,10 +79,16 @@ fn estimate(message: &Message) -> u64 {
     message.parts.iter().map(part).sum()
 }
 
-async fn shorten(talk: &mut Talk, host: &Host) -> Result<(), Trouble> {
+async fn shorten(talk: &mut Talk, host: &Host, halt: &Halt) -> Result<(), Trouble> {
     let Some(cut) = cut(&talk.conversation) else { return Ok(()) };
     let before = tokens(&talk.conversation);
-    let (gist, usage, dollars) = match summed_up(talk, cut).await {
+    let summed_up = tokio::select! {
+        biased;
+        // Nothing is lost: it is as long as it was, and the turn ends.
+        () = halt.stopped() => return Ok(()),
+        summed_up = summed_up(talk, cut) => summed_up,
+    };
+    let (gist, usage, dollars) = match summed_up {
         Ok(summed_up) => summed_up,
         // Without a model to do it the ledger of calls must do: it is better than a conversation that has ended.
         Err(why) => {

@@ -50,12 +50,12 @@ pub(crate) async fn lead(talk: &mut Talk, host: &Host, purse: &Purse, halt: &Hal
         if !turn.warned && limits.rounds >= 5 && turn.rounds * 5 >= limits.rounds * 3 {
             talk.record(vec![Step::Told { text: prompt::nearly_over(limits.rounds - turn.rounds) }]).await?;
         }
-        condense::if_due(talk, host, purse).await?;
+        condense::if_due(talk, host, purse, halt).await?;
         let answer = match ask::model(talk, host, purse, halt, ToolChoice::Auto).await? {
             Reply::Answer(answer) => answer,
             Reply::Over(over) => return Ok(over),
         };
-        if let Some(over) = after(talk, host, &answer, &mut was_empty).await? {
+        if let Some(over) = after(talk, host, halt, &answer, &mut was_empty).await? {
             return Ok(over);
         }
     }
@@ -65,6 +65,7 @@ pub(crate) async fn lead(talk: &mut Talk, host: &Host, purse: &Purse, halt: &Hal
 async fn after(
     talk: &mut Talk,
     host: &Host,
+    halt: &Halt,
     answer: &Answer,
     was_empty: &mut bool,
 ) -> Result<Option<Over>, Trouble> {
@@ -86,7 +87,7 @@ async fn after(
         StopReason::BrokenCall => return tell(talk, "your call could not be read; make it again").await,
         StopReason::MaxTokens => host.notice("the answer was cut off at its largest number of tokens"),
         StopReason::ContextFull => {
-            condense::now(talk, host).await?;
+            condense::now(talk, host, halt).await?;
             return tell(talk, "the conversation was too long and has been made shorter; go on").await;
         }
         StopReason::End | StopReason::StopText | StopReason::Other(_) => {}

@@ -89,8 +89,13 @@ async fn run(house: &Arc<House>, options: &ServeOptions, terminal: &Terminal) ->
     let address = listener.local_addr().unwrap_or(options.address);
     house.listens_at(address);
     let link = house.keys.link(&base(options, address))?;
-    terminal.say(&format!("the page of {} is at {}", house.name(), base(options, address)));
-    terminal.say(&format!("log in once with this link (it works for 10 minutes): {link}"));
+    match terminal.json {
+        true => terminal.json(&serde_json::json!({"ok": true, "data": {"url": base(options, address), "link": link}})),
+        false => {
+            terminal.say(&format!("the page of {} is at {}", house.name(), base(options, address)));
+            terminal.say(&format!("log in once with this link (it works for 10 minutes): {link}"));
+        }
+    }
     if options.open && !browse(&link).await {
         terminal.note("no browser could be opened; open the link yourself");
     }

@@ -112,6 +112,31 @@ async fn a_word_stops_the_stream_at_once_and_what_was_said_is_kept() {
 }
 
 #[tokio::test]
+async fn a_word_is_heard_while_the_conversation_is_summed_up() {
+    let settings = Settings { window: Some(4_000), ..Settings::default() };
+    let rig = Rig::with(settings, |request| {
+        if !crate::rig::answers_only(request) {
+            return Say::Slow("on and on ");
+        }
+        let turn = request.conversation.turn;
+        Say::Calls(vec![("make", json!({"path": format!("n{turn}.md"), "text": "x".repeat(4_000)}))])
+    });
+    let ears = Ears::saying_yes();
+    let mut talk = rig.talk("agent").await;
+    let (halt, door) = (Halt::default(), Arc::clone(&ears) as Arc<dyn Door>);
+    let stop = async {
+        while rig.asked().iter().all(crate::rig::answers_only) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        halt.stop();
+    };
+    let parts = vec![Part::Text { text: "make many notes".into() }];
+    let (over, ()) = tokio::join!(talk.say(parts, &door, &halt), stop);
+    assert_eq!(over.unwrap(), Over::Stopped);
+    assert_eq!(talk.conversation().condensed, 0, "it is as long as it was");
+}
+
+#[tokio::test]
 async fn a_long_conversation_is_made_shorter_and_goes_on_with_its_legs() {
     let settings = Settings { window: Some(4_000), ..Settings::default() };
     let rig = Rig::with(settings, |request| {

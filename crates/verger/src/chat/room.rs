@@ -202,20 +202,12 @@ impl Room {
         let door: Arc<dyn Door> = Arc::clone(&self.screen) as Arc<dyn Door>;
         let halt = Halt::default();
         let listening = keys::listen(&self.screen, &self.terminal);
-        let over = self.runtime.block_on(async {
-            let stop = halt.clone();
-            let heard = tokio::spawn(async move {
-                while tokio::signal::ctrl_c().await.is_ok() {
-                    stop.stop();
-                }
-            });
-            let over = match parts {
+        let over = self.runtime.block_on(stopped_by_keys(&halt, async {
+            match parts {
                 Some(parts) => talk.say(parts, &door, &halt).await,
                 None => talk.go_on(&door, &halt).await,
-            };
-            heard.abort();
-            over
-        });
+            }
+        }));
         drop(listening);
         let over = over?;
         if !self.terminal.is_screen() && !self.terminal.json {
@@ -362,8 +354,12 @@ impl Room {
     fn shorten(&mut self) -> Result<(), Failure> {
         let door: Arc<dyn Door> = Arc::clone(&self.screen) as Arc<dyn Door>;
         let Some(talk) = &mut self.talk else { return Err(no_model()) };
-        if !self.runtime.block_on(talk.condense(&door))? {
-            self.terminal.note("it is short enough");
+        let halt = Halt::default();
+        let shorter = self.runtime.block_on(stopped_by_keys(&halt, talk.condense(&door, &halt)))?;
+        match (shorter, halt.is_stopped()) {
+            (true, _) => {}
+            (false, true) => self.terminal.note("stopped; it is as long as it was"),
+            (false, false) => self.terminal.note("it is short enough"),
         }
         Ok(())
     }
@@ -451,4 +447,17 @@ impl Room {
             }
         }
     }
+}
+
+/// Work that Ctrl-C stops.
+async fn stopped_by_keys<T>(halt: &Halt, work: impl Future<Output = T>) -> T {
+    let stop = halt.clone();
+    let heard = tokio::spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() {
+            stop.stop();
+        }
+    });
+    let done = work.await;
+    heard.abort();
+    done
 }

@@ -46,6 +46,8 @@ pub enum Unwelcome {
 /// The key and what was done with it.
 pub struct Keys {
     key: hmac::Key,
+    /// When this process took the key up. Which links an earlier one took is not known, so those made before count no more.
+    since: i64,
     state: Mutex<State>,
 }
 
@@ -65,7 +67,8 @@ impl Keys {
     }
 
     fn from_secret(secret: &str) -> Keys {
-        Keys { key: hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), state: Mutex::default() }
+        let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+        Keys { key, since: now(), state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -90,7 +93,8 @@ impl Keys {
             if state.wrong.len() >= TRIES {
                 return Err(Unwelcome::Wait);
             }
-            let counts = self.end_of(Purpose::Link, token).filter(|end| *end > now && *end <= now + LINK);
+            let end = self.end_of(Purpose::Link, token);
+            let counts = end.filter(|end| *end > now && *end <= now + LINK && *end - LINK >= self.since);
             let unused = counts.filter(|_| !state.spent.contains_key(token));
             let Some(end) = unused else {
                 state.wrong.push_back(now);
@@ -194,6 +198,13 @@ mod tests {
         let keys = Keys::from_secret(&"k".repeat(40));
         assert_eq!(keys.log_in_at(&token(&keys), now() + LINK), Err(Unwelcome::Stale));
         assert!(keys.log_in_at(&token(&keys), now() + LINK - 5).is_ok());
+    }
+
+    #[test]
+    fn a_link_that_was_made_before_the_start_does_not_count() {
+        let (earlier, mut later) = (Keys::from_secret(&"k".repeat(40)), Keys::from_secret(&"k".repeat(40)));
+        later.since += 1;
+        assert_eq!(later.log_in(&token(&earlier)), Err(Unwelcome::Stale));
     }
 
     #[test]

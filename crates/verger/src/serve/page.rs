@@ -82,6 +82,14 @@ files![
     "js/views/settings.js",
 ];
 
+/// All styles in one, in the order of the list: a browser asks once before it paints.
+const STYLE: &str = "style.css";
+static ALL_STYLES: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let styles = FILES.iter().filter(|file| file.name.ends_with(".css"));
+    styles.flat_map(|file| file.bytes).copied().collect()
+});
+static STYLE_TAG: LazyLock<String> = LazyLock::new(|| tag(&ALL_STYLES));
+
 /// What each file is known by.
 static TAGS: LazyLock<Vec<String>> = LazyLock::new(|| FILES.iter().map(|file| tag(file.bytes)).collect());
 
@@ -111,24 +119,29 @@ fn give(name: &str, headers: &HeaderMap) -> Response {
     if let Some(text) = worked_on(name) {
         return ([(header::CONTENT_TYPE, kind(name))], text).into_response();
     }
-    let Some(at) = FILES.iter().position(|file| file.name == name) else {
-        return (StatusCode::NOT_FOUND, "there is no such file").into_response();
+    let (tag, bytes): (&str, &'static [u8]) = match FILES.iter().position(|file| file.name == name) {
+        Some(at) => (&TAGS[at], FILES[at].bytes),
+        None if name == STYLE => (&STYLE_TAG, &ALL_STYLES),
+        None => return (StatusCode::NOT_FOUND, "there is no such file").into_response(),
     };
-    let tag = TAGS[at].as_str();
     let keep = [(header::ETAG, tag), (header::CACHE_CONTROL, "no-cache")];
     let known = headers.get(header::IF_NONE_MATCH).and_then(|known| known.to_str().ok());
     if known.is_some_and(|known| known.split(',').any(|known| known.trim() == tag)) {
         return (StatusCode::NOT_MODIFIED, keep).into_response();
     }
-    (keep, [(header::CONTENT_TYPE, kind(name))], FILES[at].bytes).into_response()
+    (keep, [(header::CONTENT_TYPE, kind(name))], bytes).into_response()
 }
 
 /// Whoever works on the page names its folder in `VERGER_PAGE` and sees changes at once; not in a released program.
 #[cfg(debug_assertions)]
 fn worked_on(name: &str) -> Option<String> {
     let folder = std::env::var_os("VERGER_PAGE")?;
+    let read = |name: &str| crate::place::read_named(&std::path::Path::new(&folder).join(name)).ok();
+    if name == STYLE {
+        return FILES.iter().filter(|file| file.name.ends_with(".css")).map(|file| read(file.name)).collect();
+    }
     let known = !name.contains("..") && !name.starts_with('/');
-    crate::place::read_named(&std::path::Path::new(&folder).join(name)).ok().filter(|_| known)
+    read(name).filter(|_| known)
 }
 
 fn kind(name: &str) -> &'static str {
