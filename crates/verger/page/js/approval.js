@@ -72,7 +72,7 @@ function dismiss() {
 function draw() {
   button.hidden = !questions.length;
   const words = `${questions.length} ${questions.length === 1 ? 'question' : 'questions'}`;
-  fill(button, icon('chat'), h('span.inbox-count', String(questions.length)), h('span.inbox-words', questions.length === 1 ? 'question' : 'questions'));
+  fill(button, icon('chat'), h('span.inbox-count', String(questions.length)), ' ', h('span.inbox-words', questions.length === 1 ? 'question' : 'questions'));
   button.setAttribute('aria-label', `${words} for you`);
   drawTitle();
 }

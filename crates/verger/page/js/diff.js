@@ -135,7 +135,7 @@ function splitTable(rows, file, open) {
   const side = (row, number, marks) => (row
     ? [h(`td.line.${row.kind}`, row[number] ?? ''), h(`td.text.${row.kind}`, said(row.kind), words(row.text, marks))]
     : [h('td.line.none'), h('td.text.none')]);
-  return h('table.split', caption(file), heads('Line before', 'Before', 'Line after', 'After'),
+  return h('table.split', caption(file), h('colgroup', h('col.line'), h('col'), h('col.line'), h('col')), heads('Line before', 'Before', 'Line after', 'After'),
     h('tbody', pairs(rows).map(({ left, right }) => {
       if (left?.kind === 'gap') return gapRow(left, 4, open);
       const marks = left && right && left !== right ? wordMarks(left.text, right.text) : null;

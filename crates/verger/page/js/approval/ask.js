@@ -100,9 +100,11 @@ function footer(question, { answer, deny }) {
     h('p.small.muted', 'Rules are listed in the settings and can be revoked there. A warning is asked about all the same.'),
     h('div.row', forever, session, h('button.quiet', { type: 'button', onclick: () => unfold(null, always) }, 'Back')));
   const why = h('input', { type: 'text', maxlength: '2000', placeholder: 'For example: not in this note; use the journal' });
-  const reason = h('form.ask-more', { hidden: true, onsubmit: (event) => { event.preventDefault(); deny(why.value.trim()); } },
+  const sayNo = () => deny(why.value.trim());
+  why.addEventListener('keydown', (event) => { if (event.key === 'Enter' && !event.isComposing) { event.preventDefault(); sayNo(); } });
+  const reason = h('div.ask-more', { hidden: true },
     h('label.field', h('span', 'Why not? (the model is told; may be left empty)'), why),
-    h('div.row', h('button.danger', { type: 'submit' }, 'Deny'), h('button.quiet', { type: 'button', onclick: () => unfold(null, no) }, 'Back')));
+    h('div.row', h('button.danger', { type: 'button', onclick: sayNo }, 'Deny'), h('button.quiet', { type: 'button', onclick: () => unfold(null, no) }, 'Back')));
   const line = h('div.ask-buttons', no, h('span.grow'), always, task, yes);
   const unfold = (part, by) => {
     rule.hidden = part !== rule;

@@ -1,5 +1,6 @@
 // The parts of a question that can be changed: arguments, rows to tick, answers to choose.
-import { count, fill, h } from '../dom.js';
+import { fill, h } from '../dom.js';
+import { inWords } from '../chat/cards.js';
 
 /**
  * All arguments. Those that make sense to edit are text areas, everything can be edited as JSON.
@@ -27,7 +28,7 @@ export function argumentFields(question, changed) {
       areas.set(name, area);
       return h('label.field.argument', h('span', words), area);
     }
-    const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+    const text = inWords(value);
     return h('div.argument', h('p.argument-name', words), text.length > 80 || text.includes('\n') ? h('pre', { tabindex: '0', role: 'group', 'aria-label': words }, text) : h('p', h('code', text)));
   };
   raw.addEventListener('input', () => {
@@ -61,7 +62,7 @@ export function tickRows(question, changed) {
   const told = h('p.small.muted', { role: 'status' });
   const ticked = () => question.rows.filter((_, at) => boxes[at].checked).map((row) => row.path);
   const tell = () => {
-    told.textContent = `${ticked().length} of ${count(question.rows.length, 'row')} ticked`;
+    told.textContent = `${ticked().length} of ${question.rows.length} ticked`;
     changed();
   };
   const all = (checked) => { for (const box of boxes) box.checked = checked; tell(); };
@@ -70,7 +71,7 @@ export function tickRows(question, changed) {
     h('div.row.spread', told, h('div.row', h('button.small', { type: 'button', onclick: () => all(true) }, 'Select all'), h('button.small', { type: 'button', onclick: () => all(false) }, 'Deselect all'))),
     h('ul.tick-rows', question.rows.map((row, at) => h('li', h('label', boxes[at], h('span.tick-words', h('span.tick-title', row.title || row.path), h('span.small.muted', row.path), row.excerpt && h('span.small.tick-excerpt', row.excerpt)))))),
     h('p.note-box.small', privacy));
-  told.textContent = `${ticked().length} of ${count(question.rows.length, 'row')} ticked`;
+  told.textContent = `${ticked().length} of ${question.rows.length} ticked`;
   return { element, ticked };
 }
 

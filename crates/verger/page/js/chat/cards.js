@@ -79,10 +79,17 @@ export function inputList(input) {
   const given = entries.filter(([, value]) => value !== null && value !== undefined && value !== '');
   if (!given.length) return null;
   return h('dl.input-list', given.map(([name, value]) => {
-    const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+    const text = inWords(value);
     const long = text.length > 80 || text.includes('\n');
     return [h('dt', name.replaceAll('_', ' ')), h('dd', long ? h('pre', { tabindex: '0', role: 'group', 'aria-label': name }, text) : h('code', text))];
   }));
+}
+
+/** A value for reading: texts as they are, lists of them line by line, the rest as JSON. */
+export function inWords(value) {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value) && value.length && value.every((one) => typeof one === 'string' && !one.includes('\n'))) return value.join('\n');
+  return JSON.stringify(value, null, 2) ?? '';
 }
 
 function result(item) {

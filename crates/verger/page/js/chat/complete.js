@@ -5,6 +5,7 @@ import { post } from '../api.js';
 const COMMAND = /^\/([\w-]*)$/;
 const NOTE = /(?:^|[\s(])@(?:\[\[([^\]\n]{1,80})|([^\s@[\]"]{1,60}))$/u;
 const MOST = 8;
+const MOST_COMMANDS = 40;
 
 /**
  * Completion for a text area. `commands()` gives [{name, arguments, help, kind}].
@@ -43,7 +44,7 @@ export function completion(field, commands) {
     return undefined;
   };
   const offer = (found) => {
-    rows = found.slice(0, MOST);
+    rows = found.slice(0, MOST_COMMANDS);
     at = 0;
     draw();
     if (rows.length) told.textContent = `${rows.length} fit; arrows choose, Enter takes`;

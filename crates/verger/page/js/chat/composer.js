@@ -22,8 +22,8 @@ export function composer({ choices, act, commands, grown }) {
   const agent = picker('Agent', choices.agents.map((one) => [one.slug, one.may_edit === false ? `${one.name} (only reads)` : one.name]), (value) => act.choose({ agent: value }));
   const model = picker('Model', choices.models.map((name) => [name, name]), (value) => act.choose({ model: value }));
   const stop = h('button.stop', { type: 'button', hidden: true, onclick: () => act.stop() }, icon('stop'), 'Stop');
-  const send = h('button.main.send', { type: 'submit' }, icon('send'), h('span', 'Send'));
-  const element = h('form.composer', { onsubmit: (event) => { event.preventDefault(); submit(); } },
+  const send = h('button.main.send', { type: 'button', onclick: () => submit() }, icon('send'), h('span', 'Send'));
+  const element = h('div.composer', { role: 'group', 'aria-label': 'Write' },
     complete.elements,
     h('div.composer-box', files.elements.list, field,
       h('div.composer-row', files.elements.button, files.elements.picker, agent.element, model.element, h('span.grow'), stop, send)),

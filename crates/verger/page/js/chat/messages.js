@@ -34,9 +34,9 @@ export function userMessage(item, act) {
       await act.resend(now, field.value).catch(trouble);
       done();
     };
-    const form = h('form.edit-message', { onsubmit: (event) => { event.preventDefault(); send(); } }, field,
+    const form = h('div.edit-message', field,
       h('p.small.muted', 'The conversation goes on from here in a copy; this one stays as it is.'),
-      h('div.row', h('button.main.small', { type: 'submit' }, 'Send anew'), h('button.quiet.small', { type: 'button', onclick: done }, 'Cancel')));
+      h('div.row', h('button.main.small', { type: 'button', onclick: send }, 'Send anew'), h('button.quiet.small', { type: 'button', onclick: done }, 'Cancel')));
     field.addEventListener('keydown', (event) => {
       if (event.key === 'Escape') done();
       else if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) { event.preventDefault(); send(); }

@@ -98,9 +98,12 @@ async function rename(chat) {
   const field = h('input', { type: 'text', value: chat.title ?? '', maxlength: '200', autofocus: true });
   const title = await openDialog({
     title: 'Rename the conversation',
-    make: (done) => h('form', { onsubmit: (event) => { event.preventDefault(); if (field.value.trim()) done(field.value.trim()); } },
-      h('div.dialog-body', h('label.field', h('span', 'Title'), field)),
-      h('footer.dialog-foot', h('button.quiet', { type: 'button', onclick: () => done(undefined) }, 'Cancel'), h('button.main', { type: 'submit' }, 'Rename'))),
+    make: (done) => {
+      const take = () => { if (field.value.trim()) done(field.value.trim()); };
+      field.addEventListener('keydown', (event) => { if (event.key === 'Enter' && !event.isComposing) { event.preventDefault(); take(); } });
+      return [h('div.dialog-body', h('label.field', h('span', 'Title'), field)),
+        h('footer.dialog-foot', h('button.quiet', { type: 'button', onclick: () => done(undefined) }, 'Cancel'), h('button.main', { type: 'button', onclick: take }, 'Rename'))];
+    },
   });
   if (!title) return false;
   await put(`/api/chats/${chat.id}`, { title });

@@ -63,6 +63,7 @@ export function transcript(act) {
     const part = { item, ...make(item, act) };
     part.element.dataset.at = item.at;
     part.element.dataset.item = item.id;
+    part.element.dataset.kind = item.kind;
     parts.set(item.id, part);
     place(part, item);
   };

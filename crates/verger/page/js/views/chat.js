@@ -22,18 +22,35 @@ export async function mount(root, { rest }) {
     live.on('chat', (news) => { if (news.id === talk.id) { Object.assign(talk, news); room.show(); } }),
     live.on('reset', () => room.load().catch(trouble)),
     live.on('pulse', room.pulse),
+    live.on('online', room.back),
     offer('chat-new', { name: 'New conversation', hint: 'chat', run: () => { location.hash = '#/chat'; } }),
     offer('chat-stop', { name: 'Stop the model', hint: 'chat', run: () => talk.running && room.act.stop() }),
   ];
-  room.list.refresh();
-  await room.load();
-  return () => {
+  const leave = () => {
     for (const stop of heard) stop();
     room.script.stop();
     inView(null);
     live.follow(null);
   };
+  room.list.refresh();
+  try {
+    await room.load();
+  } catch (problem) {
+    if (problem.status !== 404) {
+      leave();
+      throw problem;
+    }
+    room.missing(problem);
+  }
+  return leave;
 }
+
+/** When the stream is there, or after a while without it: what is said then is heard from its beginning. */
+const online = () => new Promise((resolve) => {
+  const done = () => { stop(); clearTimeout(late); resolve(); };
+  const stop = live.on('online', done);
+  const late = setTimeout(done, 1500);
+});
 
 function build(root, talk, choices) {
   const hasModel = Boolean(choices.model || choices.models.length);
@@ -100,6 +117,7 @@ function build(root, talk, choices) {
     talk.id = id;
     writer.belongsTo(id, { carry: true });
     await load();
+    await online();
     list.refresh();
   };
   const load = async () => {
@@ -114,16 +132,31 @@ function build(root, talk, choices) {
     script.replace(chat.items);
     origin.hidden = !chat.forked_from;
     fill(origin, 'Branched from ', h('a', { href: `#/chat/${chat.forked_from}` }, 'another conversation'));
+    followed = false;
     live.follow(talk.id, chat.cursor);
     show();
   };
+  /** The stream was away, for a moment or while the page slept: what it says next is about items, so the rest is asked for. */
+  const back = async () => {
+    if (!talk.id || !followed) { followed = true; return; }
+    const { items, cursor, ...rest } = await get(`/api/chats/${talk.id}`).catch(() => ({}));
+    if (rest.id === talk.id) { Object.assign(talk, rest); show(); }
+  };
+  let followed = false;
   let seen = null;
   const pulse = ({ chats }) => {
     if (seen !== null && chats !== seen) list.refresh();
     seen = chats;
   };
+  /** Nobody can write to what is not there; the others are beside it. */
+  const missing = (problem) => {
+    title.textContent = 'Not here';
+    menu.hidden = true;
+    writer.element.hidden = true;
+    fill(empty, h('div.welcome', h('h2', problem.message), h('p.muted', problem.hint), h('p', h('a.button.main', { href: '#/chat' }, icon('plus'), 'New conversation'))));
+  };
   writer.belongsTo(talk.id);
-  const room = { script, list, act, show, load, pulse };
+  const room = { script, list, act, show, load, pulse, back, missing };
   show();
   if (hasModel && matchMedia('(hover: hover)').matches) writer.focus();
   return room;
