@@ -7,7 +7,7 @@
 mod callout;
 mod clean;
 mod embed;
-mod links;
+pub(in crate::serve) mod links;
 mod marks;
 mod raw;
 #[cfg(test)]
