@@ -380,9 +380,15 @@ mod tests {
     fn legs_are_never_taken_away() {
         let legs = |private| Legs { private, untrusted: private, left: false };
         let step = |private| match ended("1") {
-            Step::Ended { id, name, text, failed, checkpoint, .. } => {
-                Step::Ended { id, name, text, failed, checkpoint, legs: legs(private), ending: crate::step::Ending::default() }
-            }
+            Step::Ended { id, name, text, failed, checkpoint, .. } => Step::Ended {
+                id,
+                name,
+                text,
+                failed,
+                checkpoint,
+                legs: legs(private),
+                ending: crate::step::Ending::default(),
+            },
             other => other,
         };
         let conversation = of(&[asked("hi"), answered(vec![call("1")]), step(true), step(false)]);

@@ -166,10 +166,8 @@ mod tests {
         assert_eq!(shown.len(), 60);
         assert!(shown.first().is_some_and(|file| file.after.is_some() && !file.cut));
         assert!(shown.last().is_some_and(|file| file.after.is_none() && file.cut && file.added == 60_000));
-        let whole: usize = shown
-            .iter()
-            .map(|file| file.diff.len() + file.after.as_ref().map_or(0, String::len))
-            .sum();
+        let whole: usize =
+            shown.iter().map(|file| file.diff.len() + file.after.as_ref().map_or(0, String::len)).sum();
         assert!(whole <= MOST + 60 * 100, "{whole}");
     }
 

@@ -47,11 +47,20 @@ impl Problem {
     }
 }
 
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}. {}", self.refusal.message, self.refusal.hint)
+    }
+}
+
 /// The status that fits a refusal.
 fn status(reason: &str) -> StatusCode {
     match reason {
         "denied" | "ignored" | "protected" | "read_only" => StatusCode::FORBIDDEN,
-        "stale" | "restore_conflict" | "exists" | "turn_runs" => StatusCode::CONFLICT,
+        "stale" | "restore_conflict" | "exists" | "turn_runs" | "no_model" | "session_busy" => {
+            StatusCode::CONFLICT
+        }
+        "session_missing" => StatusCode::NOT_FOUND,
         reason if reason.ends_with("not_found") || reason.ends_with("unknown") => StatusCode::NOT_FOUND,
         "internal" | "io" => StatusCode::INTERNAL_SERVER_ERROR,
         _ => StatusCode::UNPROCESSABLE_ENTITY,
