@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use super::diffs;
 use super::inbox::{Kind, Reply, Word};
 use super::rooms::desk::Desk;
+use super::rooms::item::Called;
+use super::rooms::live::Fits;
 use crate::paper::one_line;
 use crate::world::RealWorld;
 
@@ -20,11 +22,11 @@ pub struct Person(pub Arc<Desk>);
 impl Asker for Person {
     fn ask<'a>(&'a self, question: &'a Question<'a>) -> Deciding<'a> {
         Box::pin(async move {
-            let fits = |called: &super::rooms::item::Called| {
-                called.tool == question.tool && called.input == *question.input
-            };
+            let exactly = |called: &Called| called.tool == question.tool && called.input == *question.input;
+            // An input that the person has edited is not the one that the model wrote.
+            let nearly = |called: &Called| called.tool == question.tool;
             let paper = |paper: &mut Value| approval(paper, question);
-            match put(&self.0, Kind::Approval, fits, paper).await {
+            match put(&self.0, Kind::Approval, &[&exactly, &nearly], paper).await {
                 Some(reply) => decided(reply),
                 None => Decision::No { reason: None },
             }
@@ -45,13 +47,13 @@ pub async fn answers(desk: &Arc<Desk>, asked: &[Asked]) -> Answers {
     if asked.is_empty() {
         return Answers::Nobody;
     }
-    let fits = |called: &super::rooms::item::Called| called.tool.starts_with("ask_");
+    let fits = |called: &Called| called.tool.starts_with("ask_");
     let paper = |paper: &mut Value| {
         paper["tool"] = "ask_user".into();
         paper["summary"] = asked.first().map(|asked| asked.question.clone()).into();
         paper["asked"] = json!(asked);
     };
-    match put(desk, Kind::Questions, fits, paper).await {
+    match put(desk, Kind::Questions, &[&fits], paper).await {
         Some(Reply { answer: Word::Deny, .. }) | None => Answers::Cancelled,
         Some(reply) => Answers::Given(reply.answers.unwrap_or_default()),
     }
@@ -61,7 +63,7 @@ pub async fn answers(desk: &Arc<Desk>, asked: &[Asked]) -> Answers {
 async fn put(
     desk: &Arc<Desk>,
     kind: Kind,
-    fits: impl Fn(&super::rooms::item::Called) -> bool,
+    fits: &[&Fits<'_>],
     tell: impl FnOnce(&mut Value),
 ) -> Option<Reply> {
     let id = format!("q-{}", RealWorld.id().ok()?);

@@ -99,6 +99,9 @@ impl From<state::Error> for Problem {
 
 impl From<agent::Trouble> for Problem {
     fn from(trouble: agent::Trouble) -> Problem {
-        Problem::from(Failure::from(trouble))
+        match trouble {
+            agent::Trouble::State(error) => Problem::from(error),
+            other => Problem::from(Failure::from(other)),
+        }
     }
 }

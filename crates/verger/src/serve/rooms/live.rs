@@ -57,6 +57,9 @@ pub struct Head {
     pub meter: Meter,
 }
 
+/// Whether a call is the one that is meant.
+pub type Fits<'f> = dyn Fn(&Called) -> bool + Send + Sync + 'f;
+
 /// A conversation that can be watched.
 pub struct Live {
     stage: Mutex<Stage>,
@@ -154,14 +157,15 @@ impl Live {
         }
     }
 
-    /// The call that a question is about waits for it. The answer is its item, and the child that makes it.
-    pub fn waits(&self, question: &str, fits: impl Fn(&Called) -> bool) -> (Option<String>, Option<String>) {
+    /// The call that a question is about waits for it: one that fits the first description, or else the next. The answer is
+    /// its item, and the child that makes it.
+    pub fn waits(&self, question: &str, fits: &[&Fits<'_>]) -> (Option<String>, Option<String>) {
         self.change(|stage| {
             let Stage { transcript, main, children, .. } = stage;
-            let mut speakers = std::iter::once(&*main).chain(children.values());
-            let Some(item) = speakers.find_map(|speaker| speaker.asked_about(transcript, &fits)) else {
-                return (None, None);
-            };
+            let speakers: Vec<&Speaker> = std::iter::once(&*main).chain(children.values()).collect();
+            let found =
+                |fits: &&Fits<'_>| speakers.iter().find_map(|speaker| speaker.asked_about(transcript, *fits));
+            let Some(item) = fits.iter().find_map(found) else { return (None, None) };
             speaker::call(transcript, &item, |called| {
                 called.state = CallState::Waiting;
                 called.question = Some(question.to_owned());
