@@ -4,15 +4,19 @@
 //! page, `api/*` answers it. Every call that touches notes walks the road; the page is one more door.
 
 mod api;
+mod asker;
 mod diffs;
 mod gate;
 mod house;
+mod inbox;
 mod keys;
 mod login;
 mod page;
 mod problem;
 mod proposal;
 mod render;
+mod rooms;
+mod said;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -70,6 +70,12 @@ mod reading;
 mod rest_api;
 #[path = "it/rig.rs"]
 mod rig;
+#[path = "it/serve_chat.rs"]
+mod serve_chat;
+#[path = "it/serve_questions.rs"]
+mod serve_questions;
+#[path = "it/serve_rig.rs"]
+mod serve_rig;
 #[path = "it/servers.rs"]
 mod servers;
 #[path = "it/sessions.rs"]

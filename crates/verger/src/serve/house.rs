@@ -12,8 +12,10 @@ use vault::policy::Scope;
 use vault::watch::Report;
 
 use super::gate;
+use super::inbox::Inbox;
 use super::keys::Keys;
 use super::problem::Problem;
+use super::rooms::Rooms;
 use crate::mcp::complain;
 use crate::socket::origin::{Neighbours, Origin};
 use crate::study::{Study, Wanted};
@@ -25,6 +27,10 @@ pub struct House {
     pub keys: Keys,
     /// Who speaks in a new conversation.
     pub agent: String,
+    /// The conversations that are open.
+    pub rooms: Rooms,
+    /// Questions that wait for the person.
+    pub inbox: Inbox,
     study: RwLock<Arc<Study>>,
     wanted: Wanted,
     public: Option<String>,
@@ -51,15 +57,18 @@ impl House {
     /// A house for this study, not open yet.
     pub fn new(study: Study, wanted: Wanted, agent: String, keys: Keys, public: Option<&str>) -> Arc<House> {
         let id = RealWorld.id().map_or_else(|_| "web".to_owned(), |id| format!("web-{id}"));
+        let pulse = watch::Sender::default();
         Arc::new(House {
             keys,
             agent,
+            rooms: Rooms::default(),
+            inbox: Inbox::new(pulse.clone()),
             study: RwLock::new(Arc::new(study)),
             wanted,
             public: public.map(str::to_owned),
             address: OnceLock::new(),
             ending: watch::Sender::new(false),
-            pulse: watch::Sender::default(),
+            pulse,
             id,
         })
     }
@@ -106,6 +115,11 @@ impl House {
         Ok(())
     }
 
+    /// Whether the model was named when Verger was started; then it is nobody's own.
+    pub fn model_is_named(&self) -> bool {
+        self.wanted.model.is_some()
+    }
+
     /// What the vault is called.
     pub fn name(&self) -> String {
         let study = self.study();
@@ -118,8 +132,10 @@ impl House {
         Ok(Scope::new(study.config.limits.clone(), study.mind.road.vault().rules()?))
     }
 
-    /// Begins what runs beside the requests: the catalog is kept fresh.
-    pub fn begin(&self) {
+    /// Begins what runs beside the requests: the catalog is kept fresh, and conversations that nobody needs are let go.
+    pub fn begin(self: &Arc<House>) {
+        let house = Arc::clone(self);
+        tokio::spawn(async move { Rooms::tidy(&house).await });
         let (study, pulse) = (self.study(), self.pulse.clone());
         tokio::task::spawn_blocking(move || {
             let seen = move |report: Report| match report {
@@ -146,6 +162,7 @@ impl House {
     /// Streams and turns end.
     pub async fn end(&self) {
         self.ending.send_replace(true);
+        self.rooms.end().await;
         self.study().foreign.close().await;
     }
 

@@ -52,11 +52,20 @@ impl Problem {
     }
 }
 
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}. {}", self.refusal.message, self.refusal.hint)
+    }
+}
+
 /// The status that fits a refusal.
 fn status(reason: &str) -> StatusCode {
     match reason {
         "denied" | "ignored" | "protected" | "read_only" => StatusCode::FORBIDDEN,
-        "stale" | "restore_conflict" | "exists" | "turn_runs" => StatusCode::CONFLICT,
+        "stale" | "restore_conflict" | "exists" | "turn_runs" | "no_model" | "session_busy" => {
+            StatusCode::CONFLICT
+        }
+        "session_missing" => StatusCode::NOT_FOUND,
         reason if reason.ends_with("not_found") || reason.ends_with("unknown") => StatusCode::NOT_FOUND,
         "internal" | "io" => StatusCode::INTERNAL_SERVER_ERROR,
         _ => StatusCode::UNPROCESSABLE_ENTITY,
@@ -95,6 +104,9 @@ impl From<state::Error> for Problem {
 
 impl From<agent::Trouble> for Problem {
     fn from(trouble: agent::Trouble) -> Problem {
-        Problem::from(Failure::from(trouble))
+        match trouble {
+            agent::Trouble::State(error) => Problem::from(error),
+            other => Problem::from(Failure::from(other)),
+        }
     }
 }
