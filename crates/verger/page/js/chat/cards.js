@@ -21,6 +21,14 @@ export function took(ms) {
   return ms < 90_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
 }
 
+/** What a call is called: words, where the server gave the tool's name. */
+export function titleOfCall({ tool = '', title }) {
+  const words = tool.replaceAll('_', ' ');
+  const plain = words.charAt(0).toUpperCase() + words.slice(1);
+  if (!title || title === tool) return plain;
+  return tool && title.startsWith(`${tool} `) ? `${plain}: ${title.slice(tool.length + 1)}` : title;
+}
+
 /** A call of a tool: one line that opens to what went in and what came out. */
 export function callCard(item, act) {
   const face = h('span.call-icon');
@@ -44,7 +52,7 @@ export function callCard(item, act) {
     now = next;
     const [words, tone] = STATES[next.state] ?? [next.state, ''];
     if (!face.firstChild) face.append(icon(sign(next.tool)));
-    growText(title, next.title || next.tool);
+    growText(title, titleOfCall(next));
     growText(state, words);
     state.className = `call-state ${tone}`;
     details.className = `call ${next.state}`;
