@@ -343,7 +343,7 @@ impl Told {
 /// The answer as a model sees it: wrapped where it is not Verger's, and its first page where it is long.
 pub(crate) fn present(output: &Output, task: &Task) -> String {
     let text = task.results.present(&output.text);
-    wrap::for_model(&Output { text, data: Value::Null, source: output.source.clone() })
+    wrap::for_model(&Output { text, source: output.source.clone(), ..Output::default() })
 }
 
 fn milliseconds(start: Instant) -> u64 {

@@ -172,6 +172,8 @@ async fn switch(
             input: &input,
             summary: &summary,
             changes: &[],
+            reads: &[],
+            results: &[],
             target: Some(slug),
             warning: Some(format!("it may do more than `{}`: {}", talk.persona.slug, more.join(", "))),
             legs: talk.legs(),
@@ -185,7 +187,7 @@ async fn switch(
                 "go on as you are",
             );
         }
-        if let Decision::No { .. } | Decision::Edited(_) = asker.ask(&question).await {
+        if !matches!(asker.ask(&question).await, Decision::Yes(_)) {
             return refuse("denied", format!("the user does not want `{slug}`"), "go on as you are");
         }
     }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use vault::{Change, VaultPath};
 
 use crate::ledger::Legs;
+use crate::tells::ResultRow;
 
 /// What is put before whoever decides.
 #[derive(Debug)]
@@ -22,6 +23,10 @@ pub struct Question<'q> {
     pub summary: &'q str,
     /// The changes to vault files, with bytes before and after.
     pub changes: &'q [Change],
+    /// The notes whose text would be handed to a model; each may be left out ([`Decision::Only`]).
+    pub reads: &'q [VaultPath],
+    /// What a search found and would be shared with a model; each may be left out.
+    pub results: &'q [ResultRow],
     /// What an action reaches.
     pub target: Option<&'q str>,
     /// Why a person must decide although a grant would allow it.
@@ -100,6 +105,8 @@ pub enum Decision {
     Yes(Lifetime),
     /// Yes, but with this input instead; it enters the road again at validation.
     Edited(Value),
+    /// Of the notes that `reads` or `results` list, these. The others stay private in the whole conversation.
+    Only(Vec<VaultPath>),
     /// No, and why if the person said so.
     No {
         /// What to tell whoever called.

@@ -4,6 +4,8 @@
 //! The line of an edit is also kept in the checkpoint's record, which is on disk before the vault changes: a process
 //! that dies between the commit and this file loses nothing, the next start writes the line ([`Audit::catch_up`]).
 
+mod lines;
+
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -16,6 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::refusal::Refusal;
+
+pub use lines::{Brief, Span};
 
 /// What happened, for the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -9,6 +9,7 @@ pub mod audit;
 pub mod docs;
 pub mod fate;
 pub mod grants;
+pub mod kept;
 pub mod ledger;
 pub mod plan;
 pub mod refusal;
@@ -17,6 +18,7 @@ pub mod repeat;
 pub mod results;
 pub mod run;
 pub mod task;
+pub mod tells;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod tool;
@@ -26,12 +28,16 @@ pub mod wrap;
 
 pub use approve::{Asker, Decision, Lifetime, Nobody, Question};
 pub use fate::Fate;
+pub use kept::{Kept, Review};
 pub use plan::{Action, Control, Edit, Output, Plan};
 pub use refusal::Refusal;
 pub use registry::{Registry, Rights};
 pub use run::{Call, Outcome, Road, Stop};
 pub use task::Task;
+pub use tells::ResultRow;
 pub use tool::{Effect, Group, Spec, Tool};
+/// A file inside the vault.
+pub use vault::VaultPath;
 /// Front matter, for whoever reads agents and skills: its limits on hostile YAML are the vault's.
 pub use vault::note::front;
 /// Where a task may read and write, within the vault's own rules.

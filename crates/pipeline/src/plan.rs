@@ -12,6 +12,7 @@ use serde_json::Value;
 use vault::Change;
 
 use crate::refusal::Refusal;
+use crate::tells::Tells;
 use crate::tool::Group;
 
 /// A plan.
@@ -36,6 +37,8 @@ pub struct Output {
     pub data: Value,
     /// Where text of others in it comes from; it is wrapped before a model sees it.
     pub source: Option<Source>,
+    /// Of which notes it tells; said where a person wants to see that first.
+    pub tells: Tells,
 }
 
 /// Where text that Verger did not write comes from.
@@ -51,12 +54,12 @@ pub enum Source {
 impl Output {
     /// An answer in Verger's own words.
     pub fn new(text: impl Into<String>, data: impl Serialize) -> Output {
-        Output { text: text.into(), data: serde_json::to_value(data).unwrap_or(Value::Null), source: None }
+        Output::of(text, serde_json::to_value(data).unwrap_or(Value::Null))
     }
 
     /// The same with data that is a tree already: it need not be made again.
     pub fn of(text: impl Into<String>, data: Value) -> Output {
-        Output { text: text.into(), data, source: None }
+        Output { text: text.into(), data, source: None, tells: Tells::Unsaid }
     }
 
     /// An answer that carries note text from here.

@@ -17,6 +17,8 @@ pub struct Results(Mutex<Shelf>);
 #[derive(Debug, Default)]
 struct Shelf {
     next: u64,
+    /// How many notes were kept private when the texts were put here.
+    hidden: usize,
     texts: BTreeMap<u64, String>,
 }
 
@@ -60,6 +62,15 @@ impl Results {
             bytes -= dropped.len();
         }
         format!("r{id}")
+    }
+
+    /// Forgets what was put here before so many notes were kept private: one of them may be in it.
+    pub(crate) fn forget_before(&self, hidden: usize) {
+        let mut shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if shelf.hidden != hidden {
+            shelf.hidden = hidden;
+            shelf.texts.clear();
+        }
     }
 
     /// A page of a kept text.

@@ -3,6 +3,8 @@
 //! find · validate · repeat · plan · policy · approve · checkpoint · carry out · audit. Whatever goes wrong on the way,
 //! the vault is as it was and the audit says so. Steps 7 and 8 are one durable commit in `vault::commit`.
 
+mod review;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 use vault::change::{Trash, written};
 use vault::commit::Commit;
-use vault::policy::Scope;
+use vault::policy::{Limits, Scope};
 use vault::{Change, Vault, VaultPath};
 
 use crate::approve::{Asker, Decision, Lifetime, Question, Rule};
@@ -24,6 +26,8 @@ use crate::task::Task;
 use crate::tool::{AnyTool, Effect};
 use crate::view::View;
 use crate::world::World;
+
+use review::{Reviewed, Reviewing};
 
 /// The one road. It owns the vault; nobody else can change it.
 pub struct Road {
@@ -261,16 +265,18 @@ impl Road {
     ) -> Result<Outcome, Refusal> {
         // 1. find: under this agent's rights.
         let tool = self.find(task, &call.tool)?;
+        let mut reviewing = Reviewing::new();
         loop {
+            reviewing.begin(task);
             let scope = self.scope(task)?;
             // 3. repeat: before the work, not after it. (2, validation, is the first thing that `plan` does.)
             let trace = task.repetition.check(&call.tool, &call.input)?;
             // 2. validate, 4. plan: through a view that hides what may not be read.
             let view = self.view(task, &scope, &call.stop);
-            // What can only answer is asked once, so its input need not be kept.
+            // What can only answer, to nobody who looks first, is asked once, so its input need not be kept.
             let input = match tool.spec().effect {
-                Effect::Answers => std::mem::take(&mut call.input),
-                Effect::Edits | Effect::Acts | Effect::Steers => call.input.clone(),
+                Effect::Answers if !task.review.is_on() => std::mem::take(&mut call.input),
+                Effect::Answers | Effect::Edits | Effect::Acts | Effect::Steers => call.input.clone(),
             };
             let plan = tool.plan(input, &view)?.await;
             drop(view);
@@ -288,8 +294,15 @@ impl Road {
             }
             let edited = match plan {
                 Plan::Answer(output) => {
-                    task.repetition.record(trace);
-                    return Ok(Outcome::Answered(output));
+                    let spec = tool.spec();
+                    match self.review(task, &call, spec, &output, &mut reviewing, asker, story).await? {
+                        Reviewed::Given => {
+                            task.repetition.record(trace);
+                            return Ok(Outcome::Answered(output));
+                        }
+                        Reviewed::Again => continue,
+                        Reviewed::Edited(input) => input,
+                    }
                 }
                 Plan::Steer(control, output) => {
                     if let Control::Activate { tools } = &control {
@@ -333,7 +346,11 @@ impl Road {
 
     /// What this task may see and write now: the rule files are looked at each time.
     fn scope(&self, task: &Task) -> Result<Scope, Refusal> {
-        Ok(Scope::new(task.limits.clone(), self.vault.rules()?))
+        let scope = Scope::new(task.limits.clone(), self.vault.rules()?);
+        Ok(match task.kept.hidden() {
+            None => scope,
+            hidden => scope.narrowed(&Limits { hidden, ..Limits::default() }),
+        })
     }
 
     /// Step 1.
@@ -374,6 +391,8 @@ impl Road {
             input: &call.input,
             summary: &edit.summary,
             changes: &edit.changes,
+            reads: &[],
+            results: &[],
             target: None,
             warning: None,
             legs: task.ledger.legs(),
@@ -399,6 +418,8 @@ impl Road {
             input: &call.input,
             summary: &action.summary,
             changes: &[],
+            reads: &[],
+            results: &[],
             target: Some(&action.target),
             warning: task.ledger.warning(action.leaves),
             legs: task.ledger.legs(),
@@ -444,6 +465,14 @@ impl Road {
             Decision::Edited(input) => {
                 story.approval = Some(format!("edited by {}", asker.name()));
                 Ok(Approved::Edited(input))
+            }
+            // Notes can be ticked where some are listed, and nothing is listed here.
+            Decision::Only(_) => {
+                story.approval = Some(format!("denied by {}", asker.name()));
+                Err(denied(
+                    &format!("`{}` was not approved", question.tool),
+                    "ask the user what they want instead",
+                ))
             }
             Decision::No { reason } => {
                 story.approval = Some(format!("denied by {}", asker.name()));
@@ -551,7 +580,7 @@ impl Road {
 
     fn view<'v>(&'v self, task: &'v Task, scope: &'v Scope, stop: &'v Stop) -> View<'v> {
         let vault = self.vault.view(scope).unless(stop.asked());
-        View::new(vault, &*self.world, &task.agent, &self.registry, &task.rights, &task.results, stop)
+        View::new(vault, &*self.world, task, &self.registry, stop)
     }
 
     /// Step 5: every path of the edit, and everything that a folder takes along.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use vault::policy::Limits;
 
+use crate::kept::{Kept, Review};
 use crate::ledger::Ledger;
 use crate::registry::Rights;
 use crate::repeat::Repetition;
@@ -29,6 +30,10 @@ pub struct Task {
     pub repetition: Repetition,
     /// Its long results.
     pub results: Arc<Results>,
+    /// Which answers a person wants to see before a model does.
+    pub review: Review,
+    /// What they have kept private; a child has what its parent has.
+    pub kept: Arc<Kept>,
     active: Mutex<BTreeSet<String>>,
 }
 
@@ -44,6 +49,8 @@ impl Task {
             ledger: Arc::default(),
             repetition: Repetition::default(),
             results: Arc::default(),
+            review: Review::default(),
+            kept: Arc::default(),
             active: Mutex::new(BTreeSet::new()),
         }
     }

@@ -6,10 +6,12 @@ use std::sync::OnceLock;
 
 use jiff::Zoned;
 
+use crate::kept::Review;
 use crate::refusal::Refusal;
 use crate::registry::{Listing, Registry, Rights};
 use crate::results::Results;
 use crate::run::Stop;
+use crate::task::Task;
 use crate::world::World;
 
 /// A tool's window on the world.
@@ -22,6 +24,7 @@ pub struct View<'v> {
     registry: &'v Registry,
     rights: &'v Rights,
     results: &'v Results,
+    review: Review,
     stop: &'v Stop,
 }
 
@@ -30,13 +33,26 @@ impl<'v> View<'v> {
     pub(crate) fn new(
         vault: vault::View<'v>,
         world: &'v dyn World,
-        agent: &'v str,
+        task: &'v Task,
         registry: &'v Registry,
-        rights: &'v Rights,
-        results: &'v Results,
         stop: &'v Stop,
     ) -> View<'v> {
-        View { vault, world, now: OnceLock::new(), agent, registry, rights, results, stop }
+        View {
+            vault,
+            world,
+            now: OnceLock::new(),
+            agent: &task.agent,
+            registry,
+            rights: &task.rights,
+            results: &task.results,
+            review: task.review,
+            stop,
+        }
+    }
+
+    /// Whether a person wants to see of which notes answers tell.
+    pub fn is_reviewed(&self) -> bool {
+        self.review.is_on()
     }
 
     /// Refuses to go on once the call was called off; for work that takes long.

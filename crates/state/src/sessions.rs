@@ -7,6 +7,7 @@ mod body;
 pub mod check;
 mod find;
 mod fork;
+mod pick;
 pub(crate) mod row;
 mod search;
 

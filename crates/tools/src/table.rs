@@ -184,3 +184,6 @@ pub fn remove_foreign(registry: &Registry) {
         registry.unregister(name);
     }
 }
+
+#[cfg(test)]
+mod tells;

@@ -20,6 +20,7 @@ pub mod meaning;
 pub mod moment;
 pub mod moves;
 pub mod note;
+pub mod past;
 pub mod path;
 pub mod periodic;
 pub mod policy;

@@ -4,6 +4,8 @@
 //! are compared on the folded path as well as on the path as written, so that another spelling of a name that some
 //! file system takes for the same one is judged the same. A rule file that cannot be read refuses everything.
 
+mod hidden;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -12,6 +14,8 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::error::{Error, Result};
 use crate::path::VaultPath;
+
+pub use hidden::Hidden;
 
 /// Files whose patterns hide paths from every agent.
 pub const IGNORE_FILES: [&str; 3] = [".verger/ignore", ".vergerignore", ".obsidian-agentignore"];
@@ -34,6 +38,8 @@ pub struct Limits {
     pub write: Option<BTreeSet<VaultPath>>,
     /// Nothing may be written.
     pub read_only: bool,
+    /// Notes that a person keeps from this conversation. They are not there, as if an ignore file named them.
+    pub hidden: Option<Arc<Hidden>>,
 }
 
 /// The part of a scope that travels with the vault: patterns from its ignore and protect files.
@@ -115,7 +121,12 @@ impl Limits {
             read: both(&self.read, &other.read),
             write: both(&self.write, &other.write),
             read_only: self.read_only || other.read_only,
+            hidden: hidden::both(&self.hidden, &other.hidden),
         }
+    }
+
+    fn hides(&self, path: &VaultPath) -> bool {
+        self.hidden.as_ref().is_some_and(|hidden| hidden.holds(path))
     }
 
     fn may_read(&self, path: &VaultPath) -> bool {
@@ -211,7 +222,10 @@ impl Scope {
 
     /// Whether a path may be read.
     pub fn may_read(&self, path: &VaultPath) -> bool {
-        !is_secret(path) && self.limits.may_read(path) && !matches(&self.rules.ignore, path)
+        !is_secret(path)
+            && self.limits.may_read(path)
+            && !self.limits.hides(path)
+            && !matches(&self.rules.ignore, path)
     }
 
     /// Refuses a path that may not be read. A path that an ignore file hides is simply not there.
@@ -237,19 +251,22 @@ impl Scope {
 
     /// Whether every file that is not hidden may be read: then nobody need be asked path by path.
     pub fn hides_nothing(&self) -> bool {
-        self.limits.read.is_none() && self.rules.ignore.is_empty()
+        self.limits.read.is_none() && self.limits.hidden.is_none() && self.rules.ignore.is_empty()
     }
 
     /// Names everything that [`Scope::may_read`] depends on: scopes of one identity let the same paths be read.
     pub(crate) fn reading_identity(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
-        let Limits { read, write, read_only } = &self.limits;
+        let Limits { read, write, read_only, hidden } = &self.limits;
         hasher.update(&self.rules.ignore_texts).update(&[u8::from(*read_only)]);
         for list in [read, write] {
             hasher.update(&list.as_ref().map_or(u64::MAX, |list| list.len() as u64).to_le_bytes());
             for path in list.iter().flatten() {
                 hasher.update(&(path.as_str().len() as u64).to_le_bytes()).update(path.as_str().as_bytes());
             }
+        }
+        for name in hidden.iter().flat_map(|hidden| hidden.names()) {
+            hasher.update(&(name.len() as u64).to_le_bytes()).update(name.as_bytes());
         }
         *hasher.finalize().as_bytes()
     }
@@ -445,7 +462,7 @@ mod tests {
         let limits = Limits {
             read: Limits::parse_list("public, Notes/Open/").unwrap(),
             write: Limits::parse_list("scratch").unwrap(),
-            read_only: false,
+            ..Limits::default()
         };
         let scope = Scope::new(limits, Rules::default());
         for (text, read, write) in [
@@ -466,8 +483,8 @@ mod tests {
     #[test]
     fn narrowing_never_widens() {
         let list = |text: &str| Limits::parse_list(text).unwrap();
-        let wide = Limits { read: list("a, b"), write: None, read_only: false };
-        let other = Limits { read: list("a/x, c"), write: list("a"), read_only: true };
+        let wide = Limits { read: list("a, b"), ..Limits::default() };
+        let other = Limits { read: list("a/x, c"), write: list("a"), read_only: true, ..Limits::default() };
         let both = wide.narrowed(&other);
         assert_eq!(both.read, list("a/x"));
         assert!(both.read_only);

@@ -12,6 +12,7 @@ use crate::files::{Entry, Files, Kind, Stat};
 use crate::finder::{FindQuery, NotesFound};
 use crate::health::{self, Finding};
 use crate::index::{Holders, WordsQuery};
+use crate::past::{Each, Glance};
 use crate::path::{VaultFolder, VaultPath};
 use crate::periodic;
 use crate::policy::Scope;
@@ -301,6 +302,18 @@ impl<'v> View<'v> {
         store.log.entries().iter().rev().filter_map(|entry| self.shown(entry)).collect()
     }
 
+    /// Looks at the checkpoints, newest first, until `each` has seen enough.
+    pub fn look_back(&self, each: &mut Each<'_>) {
+        let mut store = self.vault.store();
+        // Other processes may have written; what cannot be read any more is reported by `check`.
+        store.log.catch_up().ok();
+        for entry in store.log.entries().iter().rev() {
+            if each(&Glance { view: self, entry }).is_break() {
+                return;
+            }
+        }
+    }
+
     /// One checkpoint, by its id or a unique prefix.
     pub fn checkpoint(&self, id: &str) -> Result<CheckpointInfo> {
         let mut store = self.vault.store();
@@ -375,7 +388,7 @@ impl<'v> View<'v> {
         }
     }
 
-    fn shown(&self, entry: &LogEntry) -> Option<CheckpointInfo> {
+    pub(crate) fn shown(&self, entry: &LogEntry) -> Option<CheckpointInfo> {
         let checkpoint = &entry.checkpoint;
         let may = |path: &&VaultPath| self.scope.may_read(path);
         let steps: Vec<Step> =

@@ -437,8 +437,12 @@ impl Config {
             }),
         };
         let read_only = flag("OBSIDIAN_READ_ONLY", variable("OBSIDIAN_READ_ONLY").as_deref())?;
-        let environment =
-            Limits { read: list("OBSIDIAN_READ_PATHS")?, write: list("OBSIDIAN_WRITE_PATHS")?, read_only };
+        let environment = Limits {
+            read: list("OBSIDIAN_READ_PATHS")?,
+            write: list("OBSIDIAN_WRITE_PATHS")?,
+            read_only,
+            ..Limits::default()
+        };
         self.limits = self.limits.narrowed(&environment);
         Ok(self)
     }

@@ -17,6 +17,7 @@ mod install;
 mod mcp;
 mod note;
 mod paper;
+mod past;
 mod place;
 mod serve;
 mod shelf;

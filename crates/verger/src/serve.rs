@@ -4,12 +4,14 @@
 //! page, `api/*` answers it. Every call that touches notes walks the road; the page is one more door.
 
 mod api;
+mod diffs;
 mod gate;
 mod house;
 mod keys;
 mod login;
 mod page;
 mod problem;
+mod proposal;
 mod render;
 
 use std::net::SocketAddr;

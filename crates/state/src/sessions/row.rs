@@ -260,7 +260,7 @@ fn header_seal(key: i64, header: &Header) -> [u8; 16] {
     ])
 }
 
-fn step_seal(session: i64, step: &StepRow<'_>) -> [u8; 16] {
+pub(super) fn step_seal(session: i64, step: &StepRow<'_>) -> [u8; 16] {
     seal(&[
         b"step",
         &session.to_le_bytes(),
@@ -283,12 +283,12 @@ fn said_seal(session: i64, said: &SaidRow<'_>) -> [u8; 16] {
     ])
 }
 
-fn text<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> Result<&'r str, Fault> {
+pub(super) fn text<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> Result<&'r str, Fault> {
     let value = row.get_ref(column)?;
     value.as_str().map_err(|error| Fault::Damage(error.to_string()))
 }
 
-fn blob<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> Result<&'r [u8], Fault> {
+pub(super) fn blob<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> Result<&'r [u8], Fault> {
     let value = row.get_ref(column)?;
     value.as_blob().map_err(|error| Fault::Damage(error.to_string()))
 }
@@ -298,6 +298,6 @@ pub fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-fn unsigned(number: i64) -> Result<u64, Fault> {
+pub(super) fn unsigned(number: i64) -> Result<u64, Fault> {
     u64::try_from(number).map_err(|_| Fault::Damage("a count is below nothing".to_owned()))
 }

@@ -49,8 +49,9 @@ impl Tool for ReadResult {
             ),
             None => page.text.clone(),
         };
-        // What was kept may be a note or come from outside, and a later page has lost its wrapper.
-        Ok(Plan::Answer(Output::new(text, page).from_vault(format!("result {}", input.id))))
+        // What was kept may be a note or come from outside, and a later page has lost its wrapper. Whoever reviews answers has
+        // seen the whole of it.
+        Ok(Plan::Answer(Output::new(text, page).from_vault(format!("result {}", input.id)).telling_nothing()))
     }
 }
 

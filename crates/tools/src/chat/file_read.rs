@@ -50,7 +50,12 @@ impl Tool for FileRead {
         let names: Vec<&str> = contents.iter().map(|content| content.path.as_str()).collect();
         let source = names.join(", ");
         let text = serde_json::to_string(&contents).unwrap_or_default();
-        Ok(Plan::Answer(Output::new(text, contents).from_vault(source)))
+        let read = contents.iter().filter(|content| content.size > 0);
+        let read: Vec<VaultPath> = match view.is_reviewed() {
+            true => read.filter_map(|content| VaultPath::parse(&content.path).ok()).collect(),
+            false => Vec::new(),
+        };
+        Ok(Plan::Answer(Output::new(text, contents).from_vault(source).telling_notes(view, || read)))
     }
 }
 

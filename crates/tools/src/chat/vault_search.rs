@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use pipeline::{Effect, Group, Output, Plan, Refusal, Spec, Tool, View};
+use pipeline::{Effect, Group, Output, Plan, Refusal, ResultRow, Spec, Tool, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vault::VaultPath;
@@ -54,7 +54,9 @@ impl Tool for VaultSearch {
             [] => "no files found; try other words".to_owned(),
             hits => serde_json::to_string(hits).unwrap_or_default(),
         };
-        Ok(Plan::Answer(Output::new(text, hits).from_vault("vault_search")))
+        let row = |hit: &Hit| ResultRow { title: hit.basename.clone(), ..ResultRow::new(&hit.path, "") };
+        let output = Output::new(text, &hits).from_vault("vault_search");
+        Ok(Plan::Answer(output.telling_rows(view, || hits.iter().map(row).collect())))
     }
 }
 

@@ -81,7 +81,7 @@ impl Tool for ManageTags {
         let original = Original::read_note(view, input.path, input.if_match.as_deref())?;
         let text = original.text();
         let edit = match (input.operation, input.tags.as_slice(), input.to) {
-            (Operation::List, ..) => return Ok(list(&original)),
+            (Operation::List, ..) => return Ok(list(view, &original)),
             (Operation::Add, names, _) => tags::add(text, names, input.location.into())?,
             (Operation::Remove, names, _) => tags::remove(text, names, input.location.into())?,
             (Operation::Rename, [from], Some(to)) => tags::rename(text, from, &to)?,
@@ -108,7 +108,7 @@ fn rename_takes_two() -> Refusal {
     )
 }
 
-fn list(original: &Original) -> Plan {
+fn list(view: &View<'_>, original: &Original) -> Plan {
     let found = tags::list(original.text());
     let path = original.path();
     let line = |name: &str, tags: &[String]| {
@@ -116,7 +116,7 @@ fn list(original: &Original) -> Plan {
     };
     let text = [line("front matter", &found.front), line("inline", &found.inline)].join("\n");
     let data = json!({ "path": path, "tags": { "frontmatter": found.front, "inline": found.inline, "all": found.all } });
-    Plan::Answer(Output::new(text, data).from_vault(path.to_string()))
+    Plan::Answer(Output::new(text, data).from_vault(path.to_string()).telling_note(view, path))
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ fn one_file(
         "total_lines": window.total_lines,
         "next": window.next,
     });
-    Ok(Output::new(text, data).from_vault(path.as_str()))
+    Ok(Output::new(text, data).from_vault(path.as_str()).telling_note(view, path))
 }
 
 fn all_files(view: &View<'_>, info: &CheckpointInfo, input: &Input) -> Result<Output, Refusal> {
@@ -116,7 +116,7 @@ fn all_files(view: &View<'_>, info: &CheckpointInfo, input: &Input) -> Result<Ou
         text += &format!("\n[{} more. Go on with offset {next}]", info.steps.len() - next);
     }
     let data = json!({ "id": info.id, "steps": files, "total_steps": info.steps.len(), "next": page.next });
-    Ok(Output::new(text, data).from_vault("checkpoints"))
+    Ok(Output::new(text, data).from_vault("checkpoints").telling_nothing())
 }
 
 /// The change from the text before to the other side; none if both are the same.

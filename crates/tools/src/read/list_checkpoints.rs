@@ -66,7 +66,7 @@ impl Tool for ListCheckpoints {
         let shown = found.iter().skip(input.offset).take(page.items.len());
         let shown: Vec<Value> = shown.map(|info| data(view, info, files)).collect();
         let data = json!({ "checkpoints": shown, "total": found.len(), "next": page.next });
-        Ok(Plan::Answer(Output::new(text, data).from_vault("checkpoints")))
+        Ok(Plan::Answer(Output::new(text, data).from_vault("checkpoints").telling_nothing()))
     }
 }
 

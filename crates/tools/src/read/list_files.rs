@@ -60,7 +60,7 @@ impl Tool for ListFiles {
         let data = json!({
             "path": input.path, "folders": folders, "files": files, "entries": entries, "next": next
         });
-        Ok(Plan::Answer(Output::new(text, data).from_vault(input.path.to_string())))
+        Ok(Plan::Answer(Output::new(text, data).from_vault(input.path.to_string()).telling_nothing()))
     }
 }
 

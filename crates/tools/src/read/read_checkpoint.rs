@@ -45,7 +45,8 @@ impl Tool for ReadCheckpoint {
         let (before, _) = file(view, &info, path)?;
         let Some(before) = before else {
             let text = format!("`{path}` did not exist before checkpoint {}, which created it", info.id);
-            return Ok(Plan::answer(text, json!({ "id": info.id, "path": path, "existed": false })));
+            let data = json!({ "id": info.id, "path": path, "existed": false });
+            return Ok(Plan::Answer(Output::new(text, data).telling_nothing()));
         };
         let text = String::from_utf8(before)
             .map_err(|error| Error::Binary { path: path.clone(), byte: error.utf8_error().valid_up_to() })?;
@@ -69,7 +70,7 @@ impl Tool for ReadCheckpoint {
             "total_chars": window.total_chars,
             "next": window.next,
         });
-        Ok(Plan::Answer(Output::new(shown, data).from_vault(path.as_str())))
+        Ok(Plan::Answer(Output::new(shown, data).from_vault(path.as_str()).telling_note(view, path)))
     }
 }
 

@@ -61,7 +61,7 @@ impl Tool for ReadFile {
             "next": window.next,
             "version": version,
         });
-        Ok(Plan::Answer(Output::new(shown, data).from_vault(path.as_str())))
+        Ok(Plan::Answer(Output::new(shown, data).from_vault(path.as_str()).telling_note(view, &path)))
     }
 }
 

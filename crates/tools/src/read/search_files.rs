@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use pipeline::{Effect, Group, Output, Plan, Refusal, Spec, Tool, View};
+use pipeline::{Effect, Group, Output, Plan, Refusal, ResultRow, Spec, Tool, View};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -82,8 +82,13 @@ impl Tool for SearchFiles {
             "skipped": skipped,
             "next": next,
         });
-        Ok(Plan::Answer(Output::new(text, data).from_vault(format!("search in {}", input.path))))
+        let output = Output::new(text, data).from_vault(format!("search in {}", input.path));
+        Ok(Plan::Answer(output.telling_rows(view, || page.items.iter().map(row).collect())))
     }
+}
+
+fn row(found: &Match) -> ResultRow {
+    ResultRow::new(&found.path, format!("L{}: {}", found.line, found.line_text))
 }
 
 fn query(input: &Input) -> Result<Query, Refusal> {

@@ -67,7 +67,7 @@ impl Tool for GetDailyNote {
         let wanted = Wanted { settings: view.periodic_settings()?, period: input.period, date };
         let expected = periodic::path_for(&wanted.settings, wanted.period, date)?;
         if let Some(path) = wanted.existing(view, &expected)? {
-            return wanted.answer(&path, &view.text(&path)?);
+            return wanted.answer(view, &path, &view.text(&path)?);
         }
         if !view.scope().may_read(&expected) {
             return Err(wanted.out_of_sight());
@@ -90,7 +90,7 @@ impl Wanted {
         }))
     }
 
-    fn answer(&self, path: &VaultPath, text: &str) -> Result<Plan, Refusal> {
+    fn answer(&self, view: &View<'_>, path: &VaultPath, text: &str) -> Result<Plan, Refusal> {
         let window = window(text, 1, 1, None)?;
         let shown = format!(
             "{path} ({} note of {}, {}, version {})\n\n{}{}",
@@ -101,7 +101,8 @@ impl Wanted {
             window.content,
             window.rest("read_file", json!({ "path": path })),
         );
-        Ok(Plan::Answer(Output::new(shown, self.data(path, text, &window, false)).from_vault(path.as_str())))
+        let output = Output::new(shown, self.data(path, text, &window, false)).from_vault(path.as_str());
+        Ok(Plan::Answer(output.telling_note(view, path)))
     }
 
     fn create(&self, view: &View<'_>) -> Result<Plan, Refusal> {

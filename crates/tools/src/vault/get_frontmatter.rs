@@ -35,7 +35,7 @@ impl Tool for GetFrontmatter {
                 json!({ "path": path, "frontmatter": {}, "problem": problem.to_string() }),
             ),
         };
-        Ok(Plan::Answer(Output::new(text, data).from_vault(path.as_str())))
+        Ok(Plan::Answer(Output::new(text, data).from_vault(path.as_str()).telling_note(view, &path)))
     }
 }
 

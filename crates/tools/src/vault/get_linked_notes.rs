@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use pipeline::{Effect, Group, Output, Plan, Refusal, Spec, Tool, View};
+use pipeline::{Effect, Group, Output, Plan, Refusal, ResultRow, Spec, Tool, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -75,18 +75,30 @@ impl Tool for GetLinkedNotes {
         let catalog = view.catalog()?;
         let mut text = path.to_string();
         let mut data = json!({ "path": path });
+        let mut rows = Vec::new();
         if input.direction != Direction::Backlinks {
             let ends = catalog.ask(|catalog, visible| forward(catalog, &path, visible));
             let total = ends.len();
             let rest = ends.get(input.offset..).unwrap_or_default();
             data["forward"] = show(&mut text, "links to", rest, total, &input);
+            rows.extend(view.is_reviewed().then(|| found(rest)).into_iter().flatten());
         }
         if input.direction != Direction::Forward {
             let (rest, total) = catalog.ask(|catalog, visible| backlinks(catalog, &path, visible, &input));
             data["backlinks"] = show(&mut text, "linked from", &rest, total, &input);
+            rows.extend(view.is_reviewed().then(|| found(&rest)).into_iter().flatten());
         }
-        Ok(Plan::Answer(Output::new(text, data).from_vault(path.as_str())))
+        let output = Output::new(text, data).from_vault(path.as_str());
+        // Its links are a part of its text.
+        let itself = || std::iter::once(ResultRow::new(&path, "its links"));
+        Ok(Plan::Answer(output.telling_rows(view, || itself().chain(rows).collect())))
     }
+}
+
+/// The notes and files behind links, as rows; a target that leads nowhere is text of the note itself.
+fn found(ends: &[End]) -> Vec<ResultRow> {
+    let row = |end: &End| Some(ResultRow::new(&VaultPath::parse(&end.target).ok()?, ""));
+    ends.iter().filter(|end| end.resolved).filter_map(row).collect()
 }
 
 fn forward(catalog: &Catalog, path: &VaultPath, visible: Visible<'_>) -> Vec<End> {

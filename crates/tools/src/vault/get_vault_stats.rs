@@ -49,7 +49,7 @@ impl Tool for GetVaultStats {
         data["top_folders"] = json!(folders.iter().cloned().collect::<serde_json::Map<_, _>>());
         data["top_tags"] = json!(numbers.tags);
         data["recent"] = json!(recent);
-        Ok(Plan::Answer(Output::new(text, data).from_vault("vault statistics")))
+        Ok(Plan::Answer(Output::new(text, data).from_vault("vault statistics").telling_nothing()))
     }
 }
 

@@ -47,7 +47,7 @@ impl Tool for ListTags {
         }
         let shown: Vec<Value> = page.items.iter().map(data).collect();
         let data = json!({ "tags": shown, "total": tags.len(), "next": page.next });
-        Ok(Plan::Answer(Output::new(text, data).from_vault("tags")))
+        Ok(Plan::Answer(Output::new(text, data).from_vault("tags").telling_nothing()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! `query_vault`: questions in Dataview's query language or in JSONLogic, over what the agent may read.
 
 use jiff::Zoned;
-use pipeline::{Effect, Group, Output, Plan, Refusal, Spec, Tool, View};
+use pipeline::{Effect, Group, Output, Plan, Refusal, ResultRow, Spec, Tool, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -86,8 +86,9 @@ fn logic(view: &View<'_>, rule: &Value) -> Result<Output, Refusal> {
     let hits = jsonlogic::search(rule, view.vault()).map_err(refuse_logic)?;
     let mut text = format!("{} found", count(hits.len(), "note"));
     hits.iter().for_each(|hit| text += &format!("\n{}: {}", hit.path, hit.result));
-    let hits: Vec<Value> = hits.iter().map(|hit| json!({"path": hit.path, "result": hit.result})).collect();
-    Ok(Output::new(text, json!({ "hits": hits })))
+    let data: Vec<Value> = hits.iter().map(|hit| json!({"path": hit.path, "result": hit.result})).collect();
+    let rows = || hits.iter().map(|hit| ResultRow::new(&hit.path, hit.result.to_string())).collect();
+    Ok(Output::new(text, json!({ "hits": data })).telling_rows(view, rows))
 }
 
 fn batch(view: &View<'_>, lines: &str, now: &Zoned) -> Result<Output, Refusal> {

@@ -1,6 +1,6 @@
 //! `search_by_tag`: the notes that carry tags.
 
-use pipeline::{Effect, Group, Output, Plan, Refusal, Spec, Tool, View};
+use pipeline::{Effect, Group, Output, Plan, Refusal, ResultRow, Spec, Tool, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -86,7 +86,8 @@ impl Tool for SearchByTag {
             text += &format!("\n[{} more. Go on with offset {next}]", hits.len() - next);
         }
         let data = json!({ "notes": page.items, "total": hits.len(), "next": page.next });
-        Ok(Plan::Answer(Output::new(text, data).from_vault("tags")))
+        let rows = || page.items.iter().map(|hit| ResultRow::new(&hit.path, hit.tags.join(", "))).collect();
+        Ok(Plan::Answer(Output::new(text, data).from_vault("tags").telling_rows(view, rows)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `semantic_search`: notes by what they are about.
 
-use pipeline::{Effect, Group, Output, Plan, Refusal, Spec, Tool, View};
+use pipeline::{Effect, Group, Output, Plan, Refusal, ResultRow, Spec, Tool, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -115,7 +115,8 @@ impl Tool for SemanticSearch {
             "notes": hits, "with_words": found.with_words, "corrected": found.corrected, "neighbours": near,
             "embedded": found.coverage, "caution": caution,
         });
-        Ok(Plan::Answer(Output::new(text, data).from_vault("search")))
+        let rows = || hits.iter().map(row).chain(near.iter().map(|path| ResultRow::new(path, ""))).collect();
+        Ok(Plan::Answer(Output::new(text, data).from_vault("search").telling_rows(view, rows)))
     }
 }
 
@@ -154,6 +155,15 @@ fn hit(found: NoteFound) -> Hit {
     };
     let snippets = found.snippets.into_iter().map(line).collect();
     Hit { path: found.path, title: found.title, score: found.score, snippets, heading, excerpt }
+}
+
+fn row(hit: &Hit) -> ResultRow {
+    let lines: Vec<&str> = hit.snippets.iter().map(|line| line.text.trim()).collect();
+    let excerpt = match lines.is_empty() {
+        true => hit.excerpt.clone().unwrap_or_default(),
+        false => lines.join("\n"),
+    };
+    ResultRow { path: hit.path.clone(), title: hit.title.clone(), excerpt }
 }
 
 fn shown(hit: &Hit) -> String {

@@ -1,6 +1,6 @@
 //! `similar_notes`: the notes that are most like one, and whether they are linked.
 
-use pipeline::{Effect, Group, Output, Plan, Refusal, Spec, Tool, View};
+use pipeline::{Effect, Group, Output, Plan, Refusal, ResultRow, Spec, Tool, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -68,10 +68,9 @@ impl Tool for SimilarNotes {
             let linked = if note.linked { ", linked" } else { "" };
             text += &format!("\n{} ({:.2}{linked})", note.path, note.similarity);
         }
-        Ok(Plan::Answer(
-            Output::new(text, json!({"path": path, "notes": similar, "caution": caution}))
-                .from_vault("similar notes"),
-        ))
+        let data = json!({"path": path, "notes": similar, "caution": caution});
+        let rows = || similar.iter().map(|note| ResultRow::new(&note.path, "")).collect();
+        Ok(Plan::Answer(Output::new(text, data).from_vault("similar notes").telling_rows(view, rows)))
     }
 }
 

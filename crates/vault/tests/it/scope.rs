@@ -56,7 +56,7 @@ fn an_agent_with_a_folder_of_its_own_can_delete_in_it_and_take_it_back() {
 
 fn delete_and_take_back(rig: &Rig, trashed: &str) {
     let mine = Limits::parse_list("Mine").unwrap();
-    let scope = Scope::new(Limits { read: mine.clone(), write: mine, read_only: false }, Rules::default());
+    let scope = Scope::new(Limits { read: mine.clone(), write: mine, ..Limits::default() }, Rules::default());
     let view = rig.vault.view(&scope);
     let changes = plan_delete(&view, &path("Mine/a.md")).unwrap();
     let id = rig.commit(&changes).unwrap().id;

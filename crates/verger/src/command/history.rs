@@ -1,21 +1,17 @@
 //! `history`, `diff`, `checkpoints`: what was changed, when and by whom.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
-use pipeline::audit::Entry;
 use serde_json::{Value, json};
+use vault::VaultPath;
 use vault::store::gc::ReadData;
-use vault::store::record::Step;
-use vault::{Change, VaultPath};
 
 use crate::args::Checkpoints;
 use crate::command::check::report;
 use crate::door::Door;
 use crate::failure::Failure;
 use crate::paper::{self, Role};
-
-/// How far back the audit is read to say who approved a change.
-const AUDIT_LINES: usize = 20_000;
+use crate::past;
 
 /// Shows the changes of the vault or of one note, newest first.
 pub fn history(door: &Door<'_>, note: Option<&str>, limit: usize) -> Result<(), Failure> {
@@ -27,13 +23,15 @@ pub fn history(door: &Door<'_>, note: Option<&str>, limit: usize) -> Result<(), 
     let answer = door.answer("list_checkpoints", input)?;
     let mut checkpoints =
         answer.data.get("checkpoints").and_then(Value::as_array).cloned().unwrap_or_default();
-    let entries = door.road.audit.last(AUDIT_LINES)?;
-    let by_id: HashMap<&str, &Entry> =
-        entries.iter().filter_map(|entry| Some((entry.checkpoint.as_deref()?, entry))).collect();
+    let scope = door.scope()?;
+    let ids: Vec<String> =
+        checkpoints.iter().filter_map(|one| Some(one.get("id")?.as_str()?.to_owned())).collect();
+    let notes =
+        past::notes(&door.road.vault().view(&scope), &ids.iter().map(String::as_str).collect::<HashSet<_>>());
     for checkpoint in &mut checkpoints {
-        if let Some(entry) = checkpoint.get("id").and_then(Value::as_str).and_then(|id| by_id.get(id)) {
-            checkpoint["agent"] = json!(entry.agent);
-            checkpoint["approval"] = json!(entry.approval);
+        if let Some(note) = checkpoint.get("id").and_then(Value::as_str).and_then(|id| notes.get(id)) {
+            checkpoint["agent"] = note.get("agent").cloned().unwrap_or_default();
+            checkpoint["approval"] = note.get("approval").cloned().unwrap_or_default();
         }
     }
     if door.terminal.json {
@@ -99,7 +97,9 @@ pub fn diff(door: &Door<'_>, id: &str, path: Option<&str>) -> Result<(), Failure
     }
     // The road judges and audits; what it cuts for a model is shown whole to a person, through the same view.
     door.answer("diff_checkpoint", input)?;
-    let changes = changes(door, id, path.as_ref())?;
+    let scope = door.scope()?;
+    let view = door.road.vault().view(&scope);
+    let changes = past::changes(&view, &view.checkpoint(id)?, path.as_ref(), usize::MAX)?;
     if door.terminal.json {
         let files: Vec<Value> = changes
             .iter()
@@ -115,34 +115,6 @@ pub fn diff(door: &Door<'_>, id: &str, path: Option<&str>) -> Result<(), Failure
         changes.iter().map(|change| paper::diff(&door.terminal.out, &change.diff(), usize::MAX)).collect();
     door.terminal.data(&text);
     Ok(())
-}
-
-fn changes(door: &Door<'_>, id: &str, only: Option<&VaultPath>) -> Result<Vec<Change>, Failure> {
-    let scope = door.scope()?;
-    let view = door.road.vault().view(&scope);
-    let info = view.checkpoint(id)?;
-    let mut changes = Vec::new();
-    for step in info.steps.iter().filter(|step| only.is_none_or(|path| step.paths().contains(&path))) {
-        changes.extend(match step {
-            Step::Write { path, .. } => match view.checkpoint_file(&info.id, path)? {
-                (Some(before), Some(after)) => Some(Change::replace(path.clone(), before, after)),
-                (None, Some(after)) => Some(Change::create(path.clone(), after)),
-                (Some(before), None) => Some(Change::Delete { path: path.clone(), before: before.into() }),
-                (None, None) => None,
-            },
-            Step::Move { from, to, trash, .. } => {
-                let trash = match trash {
-                    vault::store::record::TrashMark::Into => vault::change::Trash::Into,
-                    vault::store::record::TrashMark::OutOf => vault::change::Trash::OutOf,
-                    vault::store::record::TrashMark::No => vault::change::Trash::No,
-                };
-                Some(Change::Move { from: from.clone(), to: to.clone(), trash })
-            }
-            Step::Make { path } => Some(Change::MakeFolder { path: path.clone() }),
-            Step::Remove { path } => Some(Change::RemoveFolder { path: path.clone() }),
-        });
-    }
-    Ok(changes)
 }
 
 /// Looks after the store.

@@ -41,6 +41,11 @@ impl Problem {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "something broke inside", hint)
     }
 
+    /// What happened and what to do about it.
+    pub fn words(&self) -> String {
+        format!("{}; {}", self.refusal.message, self.refusal.hint)
+    }
+
     /// The refusal's word for it.
     pub fn reason(&self) -> &str {
         &self.refusal.reason

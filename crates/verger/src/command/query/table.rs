@@ -11,7 +11,7 @@ const NARROWEST: usize = 6;
 
 /// The answer of a query or a rule. Without a width nothing is cut.
 pub fn table(data: &Value, width: Option<usize>, paper: &Paper) -> String {
-    let (headers, rows) = cells(data);
+    let (headers, rows) = cells(data, &show);
     let rows: Vec<Vec<String>> = rows
         .into_iter()
         .map(|row| row.iter().map(|cell| paper.text(&one_line(cell)).into_owned()).collect())
@@ -41,8 +41,11 @@ pub fn table(data: &Value, width: Option<usize>, paper: &Paper) -> String {
     out + &paper.paint(Role::Dim, &count) + "\n"
 }
 
+/// How a value is written into its cell.
+pub type Show<'a> = &'a dyn Fn(&Value) -> String;
+
 /// Headers and cells of every kind of answer.
-fn cells(data: &Value) -> (Vec<String>, Vec<Vec<String>>) {
+pub fn cells(data: &Value, show: Show<'_>) -> (Vec<String>, Vec<Vec<String>>) {
     let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     if let Some(hits) = data["hits"].as_array() {
@@ -50,7 +53,7 @@ fn cells(data: &Value) -> (Vec<String>, Vec<Vec<String>>) {
         return (texts(&["Note", "Result"]), hits.iter().map(row).collect());
     }
     if let Some(columns) = data["columns"].as_array() {
-        return of_base(columns, data);
+        return of_base(columns, data, show);
     }
     let values = list(&data["values"]);
     match data["type"].as_str() {
@@ -61,7 +64,7 @@ fn cells(data: &Value) -> (Vec<String>, Vec<Vec<String>>) {
         }
         Some("task") => {
             let mut rows = Vec::new();
-            tasks(&values, "", &mut rows);
+            tasks(&values, "", show, &mut rows);
             (texts(&["", "Task", "Note", "Line"]), rows)
         }
         Some("calendar") => {
@@ -80,7 +83,7 @@ fn cells(data: &Value) -> (Vec<String>, Vec<Vec<String>>) {
 }
 
 /// The rows of a base's view, each group behind its name, the summaries last.
-fn of_base(columns: &[Value], data: &Value) -> (Vec<String>, Vec<Vec<String>>) {
+fn of_base(columns: &[Value], data: &Value, show: Show<'_>) -> (Vec<String>, Vec<Vec<String>>) {
     let headers: Vec<String> = columns.iter().map(|column| show(&column["name"])).collect();
     let alone = |text: String| std::iter::once(text).chain(headers.iter().skip(1).map(|_| String::new()));
     let id = |column: &Value| column["id"].as_str().unwrap_or_default().to_owned();
@@ -108,18 +111,21 @@ fn of_base(columns: &[Value], data: &Value) -> (Vec<String>, Vec<Vec<String>>) {
 }
 
 /// Tasks, those of a group behind its name.
-fn tasks(entries: &[Value], group: &str, out: &mut Vec<Vec<String>>) {
+fn tasks(entries: &[Value], group: &str, show: Show<'_>, out: &mut Vec<Vec<String>>) {
     for entry in entries {
         match entry["rows"].as_array() {
             Some(rows) => {
                 let key = show(&entry["key"]);
                 out.push(vec![String::new(), format!("{group}{key}:"), String::new(), String::new()]);
-                tasks(rows, &format!("{group}{key} / "), out);
+                tasks(rows, &format!("{group}{key} / "), show, out);
             }
             None => out.push(vec![
-                format!("[{}]", entry["status"].as_str().unwrap_or(" ")),
+                show(&Value::String(format!("[{}]", entry["status"].as_str().unwrap_or(" ")))),
                 show(&entry["text"]),
-                entry["path"].as_str().map(stem).unwrap_or_default(),
+                entry["path"]
+                    .as_str()
+                    .map(|path| show(&serde_json::json!({"$file": path})))
+                    .unwrap_or_default(),
                 entry["line"].as_u64().map(|line| (line + 1).to_string()).unwrap_or_default(),
             ]),
         }
@@ -127,7 +133,7 @@ fn tasks(entries: &[Value], group: &str, out: &mut Vec<Vec<String>>) {
 }
 
 /// A value as people write it: links by name, midnight as a day, nothing as nothing.
-fn show(value: &Value) -> String {
+pub fn show(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
