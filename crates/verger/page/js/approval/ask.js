@@ -72,6 +72,7 @@ function head(question) {
   const purpose = question.about?.startsWith(question.tool) ? '' : question.about;
   return h('div.ask-head', h('p#ask-sentence.ask-sentence', `${sentence(question)}.`),
     h('p.ask-tool', h('span.chip', icon('tool'), question.tool), purpose && h('span.muted', purpose)),
+    question.files?.length > 0 && question.summary && h('p.ask-summary', question.summary),
     where && h('p.small.muted', where));
 }
 

@@ -3,15 +3,15 @@ import { count, fill, h, icon } from '../dom.js';
 import { growText } from './morph.js';
 
 const SIGNS = [
-  [/web|fetch|url|http/, 'open'], [/search|find|query|list|grep|lookup/, 'find'], [/delete|trash|remove/, 'trash'], [/move|rename|folder/, 'folder'],
-  [/write|edit|append|update|replace|create|insert|patch|frontmatter|tag/, 'edit'], [/read|note|file|open/, 'notes'], [/todo|plan/, 'check'],
+  [/todo|plan/, 'check'], [/web|fetch|url|http/, 'open'], [/search|find|query|list|grep|lookup/, 'find'], [/delete|trash|remove/, 'trash'], [/move|rename|folder/, 'folder'],
+  [/write|edit|append|update|replace|create|insert|patch|frontmatter|tag/, 'edit'], [/read|note|file|open/, 'notes'],
   [/link|graph/, 'graph'], [/undo|restore|checkpoint/, 'undo'], [/ask/, 'chat'],
 ];
 const sign = (tool = '') => SIGNS.find(([words]) => words.test(tool))?.[1] ?? 'tool';
 
 const STATES = {
   named: ['preparing…', 'live'], running: ['working…', 'live'], waiting: ['waits for you', 'warn'], done: ['done', 'good'], failed: ['failed', 'bad'],
-  denied: ['you said no', 'warn'], refused: ['not allowed', 'warn'], stopped: ['stopped', ''],
+  denied: ['you said no', 'warn'], refused: ['refused', 'warn'], stopped: ['stopped', ''],
 };
 
 /** 12 ms, 1.8 s, 2 min. */
@@ -55,7 +55,7 @@ export function callCard(item, act) {
     growText(title, titleOfCall(next));
     growText(state, words);
     state.className = `call-state ${tone}`;
-    details.className = `call ${next.state}`;
+    details.className = `call is-${next.state}`;
     growText(time, took(next.milliseconds));
     drawBelow(below, next, act);
     drawBody();

@@ -5,10 +5,10 @@ import * as live from '../live.js';
 import { offer } from '../palette.js';
 import { trouble } from '../toast.js';
 import { menuButton } from '../menu.js';
+import { takeBack } from '../propose.js';
 import { answerQuestion, inView } from '../approval.js';
 import { composer } from '../chat/composer.js';
 import { entries, sessions, titleOf } from '../chat/sessions.js';
-import { takeBack } from '../chat/takeback.js';
 import { transcript } from '../chat/transcript.js';
 import { noModel, welcome } from '../chat/welcome.js';
 import { orders } from '../chat/orders.js';
@@ -65,7 +65,7 @@ function build(root, talk, choices) {
     retry: () => post(at('retry')).then(go, trouble),
     fork: (item) => post(at('fork'), { item: item.id }).then(go, trouble),
     resend: (item, text) => post(at('resend'), { item: item.id, text }).then(go),
-    takeBack: (id) => takeBack({ id }).catch(trouble),
+    takeBack: (id) => takeBack({ id }, 'Take this change back?').catch(trouble),
     answer: (question) => answerQuestion(question),
     choose: async (change) => {
       Object.assign(talk, change);
