@@ -59,7 +59,8 @@ async function show() {
 }
 
 function buildRail() {
-  fill(rail, VIEWS.map((view) => h('a', { href: `#/${view.slug}`, dataset: { slug: view.slug }, title: `${view.name} (g ${view.keys})` }, icon(view.icon), h('span', view.name))));
+  fill(rail, VIEWS.map((view) => h('a', { href: `#/${view.slug}`, dataset: { slug: view.slug }, title: `${view.name} (g ${view.keys})` }, icon(view.icon), h('span', view.name))),
+    h('button.more', { type: 'button', onclick: () => openPalette('view') }, icon('more'), h('span', 'More')));
   for (const view of VIEWS) offer(`view-${view.slug}`, { name: view.name, hint: 'view', keys: `g ${view.keys}`, run: () => { location.hash = `#/${view.slug}`; } });
 }
 
