@@ -1,6 +1,7 @@
 // One question as a dialog: everything that is needed to decide, from top to bottom, and the buttons.
 import { h, icon } from '../dom.js';
 import { diffList } from '../diff.js';
+import { sentence as sentenceOf } from '../propose.js';
 import { answerFields, argumentFields, showFault, tickRows } from './fields.js';
 import { sentence, TITLES, yesWords } from './words.js';
 
@@ -72,7 +73,7 @@ function head(question) {
   const purpose = question.about?.startsWith(question.tool) ? '' : question.about;
   return h('div.ask-head', h('p#ask-sentence.ask-sentence', `${sentence(question)}.`),
     h('p.ask-tool', h('span.chip', icon('tool'), question.tool), purpose && h('span.muted', purpose)),
-    question.files?.length > 0 && question.summary && h('p.ask-summary', question.summary),
+    question.files?.length > 1 && question.summary && h('p.ask-summary', sentenceOf(question.summary)),
     where && h('p.small.muted', where));
 }
 

@@ -21,11 +21,13 @@ export function took(ms) {
   return ms < 90_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
 }
 
+const ABOUT = ['path', 'source', 'query', 'pattern', 'note_path', 'name', 'question', 'message'];
 /** What a call is called: words, where the server gave the tool's name. */
-export function titleOfCall({ tool = '', title }) {
+export function titleOfCall({ tool = '', title, input }) {
   const words = tool.replaceAll('_', ' ');
   const plain = words.charAt(0).toUpperCase() + words.slice(1);
-  if (!title || title === tool) return plain;
+  const about = ABOUT.map((key) => input?.[key]).find((value) => typeof value === 'string' && value.trim());
+  if (!title || title === tool) return about ? `${plain}: ${about.slice(0, 120)}` : plain;
   return tool && title.startsWith(`${tool} `) ? `${plain}: ${title.slice(tool.length + 1)}` : title;
 }
 
