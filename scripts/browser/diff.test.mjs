@@ -66,3 +66,7 @@ test('texts that are empty or end without an end of line', () => {
   assert.deepEqual(linesOf('a\n\n'), ['a', '']);
   assert.deepEqual(rowsOf({ diff: '', before: '', after: '' }), []);
 });
+
+test('behind a diff that was cut nothing is said to be unchanged', () => {
+  assert.deepEqual(short(rowsOf({ diff: '@@ -1,3 +1,3 @@\n-a\n+A\n', after: 'A\nb\nc\nd\n', cut: true })), ['-1: a', '+:1 A']);
+});

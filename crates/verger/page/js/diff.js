@@ -49,7 +49,7 @@ export function diffView(file) {
 export function diffList(files) {
   if (!files?.length) return h('p.muted', 'No file is touched.');
   const shown = h('div.diff-shown');
-  const show = (file) => fill(shown, files.length === 1 ? fileHead(file) : h('p.diff-path', named(file)), diffView(file));
+  const show = (file) => fill(shown, files.length === 1 ? fileHead(file) : h('p.diff-path', named(file)), diffView(file), file.cut && h('p.muted.small', 'The rest is too long to show here.'));
   show(files[0]);
   if (files.length === 1) return h('div.diff-list.single', shown);
   const buttons = files.map((file, at) => h('button.quiet', {
@@ -67,8 +67,9 @@ export function diffList(files) {
 }
 
 function fileHead(file) {
-  const name = (file.to ?? file.path).split('/').pop();
-  const folder = (file.to ?? file.path).slice(0, -name.length - 1);
+  const path = file.kind === 'move' ? file.to ?? file.path : file.path;
+  const name = path.split('/').pop();
+  const folder = path.slice(0, -name.length - 1);
   return h('span.diff-file',
     h('span.diff-name', h('span.diff-title', name.replace(/\.md$/, '')), folder && h('span.muted.small', folder)),
     h('span.diff-counts',

@@ -57,7 +57,6 @@ files![
     "js/chat/morph.js",
     "js/chat/orders.js",
     "js/chat/sessions.js",
-    "js/chat/takeback.js",
     "js/chat/transcript.js",
     "js/chat/welcome.js",
     "js/dialog.js",

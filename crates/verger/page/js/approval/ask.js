@@ -1,6 +1,7 @@
 // One question as a dialog: everything that is needed to decide, from top to bottom, and the buttons.
 import { h, icon } from '../dom.js';
 import { diffList } from '../diff.js';
+import { sentence as sentenceOf } from '../propose.js';
 import { answerFields, argumentFields, showFault, tickRows } from './fields.js';
 import { sentence, TITLES, yesWords } from './words.js';
 
@@ -16,7 +17,7 @@ export function askDialog(question, { send, closed }) {
   const rows = question.rows?.length && ['reads', 'results'].includes(question.kind) ? tickRows(question, refresh) : null;
   const asked = question.kind === 'questions' ? answerFields(question, refresh) : null;
   const fields = rows || asked ? null : argumentFields(question, refresh);
-  const edited = h('p.note-box.small', { hidden: true }, 'You changed the arguments. What would change is worked out anew from them; it is not shown here.');
+  const edited = h('p.note-box.small', { hidden: true }, 'You changed the arguments. They are checked again, and you are asked once more with what would change then.');
   const fault = h('div.note-box.bad', { role: 'alert', hidden: true });
   const buttons = footer(question, { answer: (kind) => answer(kind), deny: (reason) => finish({ answer: 'deny', reason: reason || undefined }) });
   const title = TITLES[question.kind] ?? TITLES.approval;
@@ -46,7 +47,7 @@ export function askDialog(question, { send, closed }) {
   };
   const draw = () => {
     const changed = Boolean(fields?.isChanged());
-    edited.hidden = !changed || !question.files?.length;
+    edited.hidden = !changed;
     box.classList.toggle('edited', changed);
     const wrong = fields?.fault() ?? asked?.fault() ?? null;
     buttons.draw({ wrong, words: yesWords(question, rows?.ticked().length), changed, none: Boolean(rows) && !rows.ticked().length });
@@ -68,8 +69,11 @@ export function askDialog(question, { send, closed }) {
 
 function head(question) {
   const where = [question.chat_title && `in “${question.chat_title}”`, question.child && `by the helper ${question.child}`, question.agent && `as ${question.agent}`].filter(Boolean).join(', ');
+  // What only names the tool again says nothing of what it is for.
+  const purpose = question.about?.startsWith(question.tool) ? '' : question.about;
   return h('div.ask-head', h('p#ask-sentence.ask-sentence', `${sentence(question)}.`),
-    h('p.ask-tool', h('span.chip', icon('tool'), question.tool), question.about && h('span.muted', question.about)),
+    h('p.ask-tool', h('span.chip', icon('tool'), question.tool), purpose && h('span.muted', purpose)),
+    question.files?.length > 1 && question.summary && h('p.ask-summary', sentenceOf(question.summary)),
     where && h('p.small.muted', where));
 }
 
@@ -94,7 +98,7 @@ function footer(question, { answer, deny }) {
   const task = may('task') && h('button', { type: 'button', onclick: guard(() => answer('task')) }, 'Approve for this task');
   const always = (may('always') || may('session')) && h('button', { type: 'button', 'aria-expanded': 'false', onclick: () => unfold(rule, always) }, 'Always for…');
   const no = h('button.danger', { type: 'button', 'aria-expanded': 'false', onclick: () => { if (question.kind === 'questions') deny(''); else unfold(reason, no); } }, question.kind === 'questions' ? 'Do not answer' : 'Deny');
-  const session = may('session') && h('button', { type: 'button', onclick: () => answer('session') }, 'Until this conversation ends');
+  const session = may('session') && h('button', { type: 'button', onclick: () => answer('session') }, 'In this conversation');
   const forever = may('always') && h('button.main', { type: 'button', onclick: () => answer('always') }, 'Save this rule and approve');
   const rule = h('div.ask-more', { hidden: true }, h('p', 'From then on this is approved without asking:'), h('p', h('code.rule', question.rule || question.tool)),
     h('p.small.muted', 'Rules are listed in the settings and can be revoked there. A warning is asked about all the same.'),

@@ -52,7 +52,7 @@ export function argumentFields(question, changed) {
   const entries = Object.entries(input);
   const element = h('section.arguments', h('h3', 'What it would use'),
     entries.length ? entries.map(entry) : h('p.muted.small', 'Nothing: this tool was called without arguments.'),
-    h('details.raw-fold', h('summary', 'Edit everything as JSON'), raw), said);
+    editable.size > 0 && h('details.raw-fold', h('summary', 'Edit everything as JSON'), raw), said);
   return { element, fault, isChanged, given: () => (isChanged() ? now : undefined) };
 }
 

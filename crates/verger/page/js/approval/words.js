@@ -7,12 +7,18 @@ export function sentence(question) {
   if (question.kind === 'reads') return `${who} wants to read ${count(question.rows.length, 'note')}`;
   if (question.kind === 'results') return `${count(question.rows.length, 'result has', 'results have')} been found and can be shared with ${who}`;
   if (question.kind === 'questions') return `${who} has ${question.asked.length === 1 ? 'a question' : `${question.asked.length} questions`} for you`;
-  return `${who} wants to ${lower(question.summary || `use ${question.tool}`)}`;
+  if (question.files?.length) return `${who} wants to ${deed(question.files)}`;
+  const summary = question.summary || `use ${question.tool}`;
+  return `${who} wants to ${/^[A-Z][a-z]+ /.test(summary) ? summary[0].toLowerCase() + summary.slice(1) : summary}`;
 }
 
-/** Summaries begin small, as a part of a sentence; one that does not is made so, unless it begins with a name. */
-function lower(text) {
-  return /^[A-Z][a-z]+ /.test(text) ? text[0].toLowerCase() + text.slice(1) : text;
+const DEEDS = { create: 'make', replace: 'change', delete: 'delete', move: 'move', folder: 'make or remove the folder' };
+
+/** What happens to files, from what would really change. */
+function deed(files) {
+  const [first] = files;
+  if (files.length === 1) return `${DEEDS[first.kind] ?? 'change'} ${first.path}${first.kind === 'move' && first.to ? ` to ${first.to}` : ''}`;
+  return files.every((file) => file.kind === first.kind) ? `${DEEDS[first.kind] ?? 'change'} ${count(files.length, 'file')}` : `change ${count(files.length, 'file')}`;
 }
 
 export const TITLES = { approval: 'May it do this?', reads: 'May it read these?', results: 'Share these results?', questions: 'A question for you' };

@@ -3,15 +3,15 @@ import { count, fill, h, icon } from '../dom.js';
 import { growText } from './morph.js';
 
 const SIGNS = [
-  [/web|fetch|url|http/, 'open'], [/search|find|query|list|grep|lookup/, 'find'], [/delete|trash|remove/, 'trash'], [/move|rename|folder/, 'folder'],
-  [/write|edit|append|update|replace|create|insert|patch|frontmatter|tag/, 'edit'], [/read|note|file|open/, 'notes'], [/todo|plan/, 'check'],
+  [/todo|plan/, 'check'], [/web|fetch|url|http/, 'open'], [/search|find|query|list|grep|lookup/, 'find'], [/delete|trash|remove/, 'trash'], [/move|rename|folder/, 'folder'],
+  [/write|edit|append|update|replace|create|insert|patch|frontmatter|tag/, 'edit'], [/read|note|file|open/, 'notes'],
   [/link|graph/, 'graph'], [/undo|restore|checkpoint/, 'undo'], [/ask/, 'chat'],
 ];
 const sign = (tool = '') => SIGNS.find(([words]) => words.test(tool))?.[1] ?? 'tool';
 
 const STATES = {
   named: ['preparing…', 'live'], running: ['working…', 'live'], waiting: ['waits for you', 'warn'], done: ['done', 'good'], failed: ['failed', 'bad'],
-  denied: ['you said no', 'warn'], refused: ['not allowed', 'warn'], stopped: ['stopped', ''],
+  denied: ['you said no', 'warn'], refused: ['refused', 'warn'], stopped: ['stopped', ''],
 };
 
 /** 12 ms, 1.8 s, 2 min. */
@@ -19,6 +19,16 @@ export function took(ms) {
   if (ms === null || ms === undefined) return '';
   if (ms < 1000) return `${Math.round(ms)} ms`;
   return ms < 90_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
+}
+
+const ABOUT = ['path', 'source', 'query', 'pattern', 'note_path', 'name', 'question', 'message'];
+/** What a call is called: words, where the server gave the tool's name. */
+export function titleOfCall({ tool = '', title, input }) {
+  const words = tool.replaceAll('_', ' ');
+  const plain = words.charAt(0).toUpperCase() + words.slice(1);
+  const about = ABOUT.map((key) => input?.[key]).find((value) => typeof value === 'string' && value.trim());
+  if (!title || title === tool) return about ? `${plain}: ${about.slice(0, 120)}` : plain;
+  return tool && title.startsWith(`${tool} `) ? `${plain}: ${title.slice(tool.length + 1)}` : title;
 }
 
 /** A call of a tool: one line that opens to what went in and what came out. */
@@ -44,10 +54,10 @@ export function callCard(item, act) {
     now = next;
     const [words, tone] = STATES[next.state] ?? [next.state, ''];
     if (!face.firstChild) face.append(icon(sign(next.tool)));
-    growText(title, next.title || next.tool);
+    growText(title, titleOfCall(next));
     growText(state, words);
     state.className = `call-state ${tone}`;
-    details.className = `call ${next.state}`;
+    details.className = `call is-${next.state}`;
     growText(time, took(next.milliseconds));
     drawBelow(below, next, act);
     drawBody();

@@ -21,13 +21,13 @@ export function userMessage(item, act) {
   const files = h('ul.attached');
   const actions = h('div.actions',
     action('Copy', 'copy', () => copy(now.text)),
-    action('Edit', 'edit', () => edit()),
+    action('Edit', 'edit', () => edit(), '.edit'),
     action('Branch', 'fork', () => act.fork(now)));
   const element = h('article.message.user', h('h3.visually-hidden', 'You'), files, bubble, actions);
   let now = item;
   const edit = () => {
     const field = h('textarea', { rows: '3', 'aria-label': 'Your message, to be sent anew', value: now.text });
-    const done = () => { form.remove(); element.classList.remove('editing'); actions.querySelectorAll('button')[1]?.focus(); };
+    const done = () => { form.remove(); element.classList.remove('editing'); actions.querySelector('.edit').focus(); };
     const send = async () => {
       if (!field.value.trim()) return;
       form.querySelectorAll('button').forEach((button) => { button.disabled = true; });
@@ -53,6 +53,8 @@ export function userMessage(item, act) {
     bubble.classList.toggle('plain', !next.html);
     fill(files, (next.attachments ?? []).map((file) => h('li.chip', icon(file.media_type?.startsWith('image/') ? 'notes' : 'file'), file.name)));
     files.hidden = !next.attachments?.length;
+    // What was said in the middle of a turn cannot be said otherwise: it has no place of its own to begin from.
+    actions.querySelector('.edit').hidden = next.step === null || next.step === undefined;
   };
   update(item);
   return { element, update };

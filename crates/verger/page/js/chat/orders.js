@@ -1,7 +1,7 @@
 // Commands that the page itself carries out; workflows and skills go to the server with the message.
 import { get, post, put } from '../api.js';
 import { toast } from '../toast.js';
-import { takeBack } from './takeback.js';
+import { takeBack } from '../propose.js';
 
 const OWN = [
   { name: 'new', arguments: '', help: 'start a new conversation' },
@@ -41,7 +41,7 @@ export function orders({ talk, act, choices }) {
       const { items } = await get(here());
       const task = items.findLast((item) => item.kind === 'user' && item.task)?.task;
       if (!task) throw { message: 'There is nothing to take back', hint: 'Nothing was said yet.' };
-      await takeBack({ task });
+      await takeBack({ task }, 'Take back what this turn changed?');
     },
     stop: () => { here(); return act.stop(); },
   };

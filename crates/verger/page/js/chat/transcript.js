@@ -1,7 +1,7 @@
 // The transcript: items by id, patched in place. It stays at its end while somebody is there, and nowhere else moves by itself.
 import { h, icon } from '../dom.js';
 import { answerMessage, thinking, userMessage } from './messages.js';
-import { callCard, childCard, notice, over, todoList } from './cards.js';
+import { callCard, childCard, notice, over, titleOfCall, todoList } from './cards.js';
 
 const MAKERS = { user: userMessage, answer: answerMessage, thinking, call: callCard, child: childCard, notice, over };
 /** How near to the end counts as there. */
@@ -124,7 +124,7 @@ function doing(parts, model) {
   const items = [...parts.values()].map((part) => part.item).filter((item) => item.kind !== 'todo');
   const call = items.findLast((item) => item.kind === 'call' && ['named', 'running', 'waiting'].includes(item.state));
   if (call?.state === 'waiting') return 'Waiting for your answer';
-  if (call) return `${call.title || call.tool}…`;
+  if (call) return `${titleOfCall(call)}…`;
   const last = items.reduce((newest, item) => (newest && newest.at > item.at ? newest : item), null);
   if (last?.kind === 'answer' && !last.done) return 'Writing…';
   if (last?.kind === 'thinking' && !last.done) return 'Thinking…';

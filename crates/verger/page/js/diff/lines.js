@@ -5,7 +5,7 @@
  * A gap is what lies between two parts of the diff: {kind: 'gap', before, after, lines} where `lines` is how many, or null.
  */
 export function rowsOf(file) {
-  if (file.diff?.trim()) return parse(file.diff, lastLine(file.after));
+  if (file.diff?.trim()) return parse(file.diff, file.cut ? null : lastLine(file.after));
   return whole(file);
 }
 

@@ -1,56 +1,54 @@
 // Chat: one conversation in view, the others in a list beside it. What streams is patched into the page, never drawn anew.
-import { fill, h, icon } from '../dom.js';
+import { fill, h, icon, later } from '../dom.js';
 import { get, post, put } from '../api.js';
 import * as live from '../live.js';
 import { offer } from '../palette.js';
 import { trouble } from '../toast.js';
 import { menuButton } from '../menu.js';
+import { takeBack } from '../propose.js';
 import { answerQuestion, inView } from '../approval.js';
 import { composer } from '../chat/composer.js';
 import { entries, sessions, titleOf } from '../chat/sessions.js';
-import { takeBack } from '../chat/takeback.js';
 import { transcript } from '../chat/transcript.js';
 import { noModel, welcome } from '../chat/welcome.js';
 import { orders } from '../chat/orders.js';
 
+/** The view that was mounted last. One that is still loading when the next begins must not take the stream away from it. */
+let newest = null;
+
 export async function mount(root, { rest }) {
+  newest = root;
   const choices = await get('/api/choices');
   const talk = { id: rest || null, title: null, agent: choices.agent, model: choices.model, running: false, half_way: false, meter: null, items: [] };
   const room = build(root, talk, choices);
   const heard = [
     live.on('items', ({ items }) => { room.script.update(items); room.show(); }),
     live.on('chat', (news) => { if (news.id === talk.id) { Object.assign(talk, news); room.show(); } }),
-    live.on('reset', () => room.load().catch(trouble)),
+    live.on('reset', () => load().catch(trouble)),
     live.on('pulse', room.pulse),
-    live.on('online', room.back),
     offer('chat-new', { name: 'New conversation', hint: 'chat', run: () => { location.hash = '#/chat'; } }),
     offer('chat-stop', { name: 'Stop the model', hint: 'chat', run: () => talk.running && room.act.stop() }),
   ];
   const leave = () => {
     for (const stop of heard) stop();
     room.script.stop();
+    if (newest !== root) return;
     inView(null);
     live.follow(null);
   };
+  const load = () => room.load().catch((problem) => {
+    if (problem.status !== 404) throw problem;
+    room.missing(problem);
+  });
   room.list.refresh();
   try {
-    await room.load();
+    await load();
   } catch (problem) {
-    if (problem.status !== 404) {
-      leave();
-      throw problem;
-    }
-    room.missing(problem);
+    leave();
+    throw problem;
   }
   return leave;
 }
-
-/** When the stream is there, or after a while without it: what is said then is heard from its beginning. */
-const online = () => new Promise((resolve) => {
-  const done = () => { stop(); clearTimeout(late); resolve(); };
-  const stop = live.on('online', done);
-  const late = setTimeout(done, 1500);
-});
 
 function build(root, talk, choices) {
   const hasModel = Boolean(choices.model || choices.models.length);
@@ -67,7 +65,7 @@ function build(root, talk, choices) {
     retry: () => post(at('retry')).then(go, trouble),
     fork: (item) => post(at('fork'), { item: item.id }).then(go, trouble),
     resend: (item, text) => post(at('resend'), { item: item.id, text }).then(go),
-    takeBack: (id) => takeBack({ id }).catch(trouble),
+    takeBack: (id) => takeBack({ id }, 'Take this change back?').catch(trouble),
     answer: (question) => answerQuestion(question),
     choose: async (change) => {
       Object.assign(talk, change);
@@ -117,10 +115,10 @@ function build(root, talk, choices) {
     talk.id = id;
     writer.belongsTo(id, { carry: true });
     await load();
-    await online();
     list.refresh();
   };
   const load = async () => {
+    if (newest !== root) return;
     inView(talk.id);
     if (!talk.id) {
       live.follow(null);
@@ -128,35 +126,32 @@ function build(root, talk, choices) {
       return;
     }
     const chat = await get(`/api/chats/${talk.id}`);
+    if (newest !== root) return;
     Object.assign(talk, chat);
     script.replace(chat.items);
     origin.hidden = !chat.forked_from;
     fill(origin, 'Branched from ', h('a', { href: `#/chat/${chat.forked_from}` }, 'another conversation'));
-    followed = false;
     live.follow(talk.id, chat.cursor);
     show();
   };
-  /** The stream was away, for a moment or while the page slept: what it says next is about items, so the rest is asked for. */
-  const back = async () => {
-    if (!talk.id || !followed) { followed = true; return; }
-    const { items, cursor, ...rest } = await get(`/api/chats/${talk.id}`).catch(() => ({}));
-    if (rest.id === talk.id) { Object.assign(talk, rest); show(); }
-  };
-  let followed = false;
+  const refreshList = later(300, () => list.refresh());
   let seen = null;
   const pulse = ({ chats }) => {
-    if (seen !== null && chats !== seen) list.refresh();
+    if (seen !== null && chats !== seen) refreshList();
     seen = chats;
   };
   /** Nobody can write to what is not there; the others are beside it. */
   const missing = (problem) => {
+    live.follow(null);
+    script.element.hidden = true;
+    empty.hidden = false;
     title.textContent = 'Not here';
     menu.hidden = true;
     writer.element.hidden = true;
     fill(empty, h('div.welcome', h('h2', problem.message), h('p.muted', problem.hint), h('p', h('a.button.main', { href: '#/chat' }, icon('plus'), 'New conversation'))));
   };
   writer.belongsTo(talk.id);
-  const room = { script, list, act, show, load, pulse, back, missing };
+  const room = { script, list, act, show, load, pulse, missing };
   show();
   if (hasModel && matchMedia('(hover: hover)').matches) writer.focus();
   return room;
