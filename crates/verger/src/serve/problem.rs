@@ -57,7 +57,13 @@ fn status(reason: &str) -> StatusCode {
     match reason {
         "denied" | "ignored" | "protected" | "read_only" => StatusCode::FORBIDDEN,
         "stale" | "restore_conflict" | "exists" | "turn_runs" => StatusCode::CONFLICT,
-        reason if reason.ends_with("not_found") || reason.ends_with("unknown") => StatusCode::NOT_FOUND,
+        reason
+            if reason.ends_with("not_found")
+                || reason.ends_with("_missing")
+                || reason.ends_with("unknown") =>
+        {
+            StatusCode::NOT_FOUND
+        }
         "internal" | "io" => StatusCode::INTERNAL_SERVER_ERROR,
         _ => StatusCode::UNPROCESSABLE_ENTITY,
     }

@@ -25,8 +25,8 @@ export function tableView(table) {
   const csv = () => [table.columns, ...rows.map((cells) => cells.map((cell) => cell.textContent))].map((row) => row.map(quoted).join(',')).join('\r\n');
   const copy = () => navigator.clipboard.writeText(csv()).then(() => toast('Table copied as CSV'), () => trouble(new Error('The browser did not allow copying')));
   draw();
-  const more = table.total > table.rows.length && `, the first ${table.rows.length} are shown`;
-  return h('div.result-table', h('div.row.spread', h('p.muted.small', `${count(table.total ?? rows.length, 'row')}${more || ''}`),
+  const more = table.total > table.rows.length ? `The first ${table.rows.length.toLocaleString('en')} of ${count(table.total, 'row')}.` : '';
+  return h('div.result-table', h('div.row.spread', h('p.muted.small', more),
     h('button.small', { type: 'button', onclick: copy }, icon('copy'), 'Copy as CSV')),
   h('div.table-scroll', { tabindex: '0', role: 'region', 'aria-label': 'Result' }, h('table', h('thead', h('tr', heads)), body)));
 }

@@ -42,6 +42,26 @@ function other(note) {
   return h('div', h('p.muted', what), h('p.row', h('a.button', { href: note.bytes_at, download: note.name }, 'Save the file')));
 }
 
+/** A Dataview query that stands in a note is asked when the person wants it. */
+function askable(card, note) {
+  const code = card.querySelector('code.language-dataview');
+  if (!code) return;
+  const place = h('div.code-card-result');
+  const ask = async () => {
+    button.disabled = true;
+    try {
+      const found = await post('/api/find', { text: code.textContent, mode: 'query', this: note.path });
+      fill(place, tableView(found.table));
+    } catch (problem) {
+      fill(place, h('div.note-box.warn', h('pre.find-problem', problem.message), problem.hint && h('p.muted', problem.hint)));
+    }
+    button.disabled = false;
+  };
+  const button = h('button.small', { type: 'button', onclick: ask }, 'Show the result');
+  card.querySelector('figcaption').append(button);
+  card.append(place);
+}
+
 /** Fills the article. `onTicked(version)` hears that a task was ticked. */
 export function showNote(article, note, { onTicked, onStale }) {
   const body = h('div.prose');
@@ -52,6 +72,10 @@ export function showNote(article, note, { onTicked, onStale }) {
   }
   if (note.html.trim()) setMarkup(body, note.html);
   else body.append(h('p.muted', 'This note is empty. Write in your editor, or ask for a first draft.'));
+  // The name stands above already.
+  const first = body.firstElementChild;
+  if (first?.tagName === 'H1' && first.textContent.trim() === note.name) first.hidden = true;
+  for (const card of body.querySelectorAll('.code-card')) askable(card, note);
   for (const box of body.querySelectorAll('input[data-line]')) {
     box.setAttribute('aria-label', box.closest('li')?.textContent.trim().slice(0, 120) || 'Task');
     box.addEventListener('change', () => tick(note, box, body, { onTicked, onStale }));

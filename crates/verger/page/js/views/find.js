@@ -96,7 +96,7 @@ export async function mount(root, { query }) {
       state.rows = further ? [...state.rows, ...found.rows] : found.rows;
       status.textContent = words(found);
       const fixed = (found.corrected ?? []).map(([word, instead]) => ` Nobody wrote “${word}”; looked for ${instead.join(', ')}.`).join('');
-      if (found.caution || fixed) status.append(h('span.muted', ` ${found.caution ?? ''}${fixed}`));
+      if (found.caution || fixed) status.append(h('span.muted', `${found.caution ? ` · ${found.caution}` : ''}${fixed}`));
       more.hidden = !found.more;
       if (found.table) return fill(list, h('li', tableView(found.table)));
       if (!state.rows.length) return nothing(text);

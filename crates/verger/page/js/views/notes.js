@@ -29,7 +29,7 @@ export async function mount(root, { rest, query }) {
     box.dataset.tab = slug;
     for (const tab of tabs.children) tab.setAttribute('aria-selected', String(tab.dataset.slug === slug));
   };
-  choose(path ? 'note' : 'files');
+  choose('note');
   root.append(tabs, box);
   files.scrollTop = treeScroll;
 
@@ -40,7 +40,8 @@ export async function mount(root, { rest, query }) {
     if (!target) return;
     choose('note');
     target.closest('details')?.setAttribute('open', '');
-    target.scrollIntoView({ block: 'start' });
+    if (target.offsetParent === null) reading.scrollTop = 0;
+    else target.scrollIntoView({ block: 'start' });
     history.replaceState(null, '', pageOf(path, { h: id }));
   };
 
@@ -76,7 +77,7 @@ export async function mount(root, { rest, query }) {
     try {
       note = await get('/api/note', { path });
     } catch (problem) {
-      if (problem.status === 404 || problem.reason?.includes('path')) {
+      if (problem.status === 404) {
         shown = null;
         fill(side);
         showMissing(article, path, problem);
