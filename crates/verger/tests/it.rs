@@ -74,6 +74,8 @@ mod rig;
 mod serve_chat;
 #[path = "it/serve_questions.rs"]
 mod serve_questions;
+#[path = "it/serve_notes.rs"]
+mod serve_notes;
 #[path = "it/serve_rig.rs"]
 mod serve_rig;
 #[path = "it/servers.rs"]

@@ -65,8 +65,13 @@ fn status(reason: &str) -> StatusCode {
         "stale" | "restore_conflict" | "exists" | "turn_runs" | "no_model" | "session_busy" => {
             StatusCode::CONFLICT
         }
-        "session_missing" => StatusCode::NOT_FOUND,
-        reason if reason.ends_with("not_found") || reason.ends_with("unknown") => StatusCode::NOT_FOUND,
+        reason
+            if reason.ends_with("not_found")
+                || reason.ends_with("_missing")
+                || reason.ends_with("unknown") =>
+        {
+            StatusCode::NOT_FOUND
+        }
         "internal" | "io" => StatusCode::INTERNAL_SERVER_ERROR,
         _ => StatusCode::UNPROCESSABLE_ENTITY,
     }
