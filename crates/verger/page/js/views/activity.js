@@ -46,7 +46,7 @@ export async function mount(root, { query }) {
         dayPlot({ title: 'Calls', days: answer.days, series: [{ name: 'calls', key: 'calls', className: 'one' }], format: short }),
         dayPlot({ title: 'Changes', days: answer.days, series: [{ name: 'changes', key: 'changes', className: 'one' }], format: short }),
         dayPlot({ title: 'Tokens', days: answer.days, series: [{ name: 'in', key: 'tokens_in', className: 'one' }, { name: 'out', key: 'tokens_out', className: 'two' }], format: short }),
-        dayPlot({ title: 'Money', days: answer.days, series: [{ name: 'US dollars', key: 'dollars', className: 'one' }], format: money }),
+        dayPlot({ title: 'Money', days: answer.days, series: [{ name: 'US dollars', key: 'dollars', className: 'one' }], format: money, whole: false }),
         namePlot({ title: 'Busiest tools', head: ['Tool', 'Calls', 'Not carried out'], rows: answer.tools.map((tool) => ({ name: tool.name, value: tool.calls, other: tool.failed })), empty: 'No tool was called.' }),
         namePlot({ title: 'Who', head: ['Agent or program', 'Calls', 'Changes'], rows: answer.agents.map((agent) => ({ name: WHO[agent.name] ?? agent.name, value: agent.calls, other: agent.changes })), empty: 'Nobody called.' }),
         dayPlot({ title: 'Refused', days: answer.days, series: [{ name: 'refused', key: 'refused', className: 'bad' }], format: short }),

@@ -39,7 +39,7 @@ function dayName(ms) {
 function approved(text) {
   if (!text) return 'allowed by your settings';
   const [, life, by] = /^(\w+) by (.+)$/.exec(text) ?? [];
-  const where = { web: 'on this page', terminal: 'in the terminal', editor: 'in the editor' }[by] ?? (by && `by ${by}`);
+  const where = { web: 'on this page', terminal: 'in the terminal', editor: 'in the editor', '--yes': 'beforehand, with --yes' }[by] ?? (by && `by ${by}`);
   if (life === 'edited') return `you changed it ${where} and said yes`;
   if (life === 'once') return `you said yes ${where}`;
   if (life) return `you said yes ${where}, for ${{ task: 'the task', session: 'the session', always: 'always' }[life] ?? life}`;
