@@ -73,7 +73,7 @@ export function namePlot({ title, rows, head, empty }) {
 }
 
 function figure({ title, svg, series, head, rows, total }) {
-  const table = h('div.plot-table');
+  const table = h('div.plot-table', { tabindex: '0', role: 'region', 'aria-label': `${title}, as a table` });
   const draw = () => {
     if (!table.childElementCount) fill(table, h('table', h('caption.visually-hidden', title), h('thead', h('tr', head.map((name, at) => h(at ? 'th.number' : 'th', { scope: 'col' }, name)))),
       h('tbody', rows.map(([first, ...others]) => h('tr', h('th', { scope: 'row' }, first), others.map((value) => h('td.number', value)))))));

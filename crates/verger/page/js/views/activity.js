@@ -40,7 +40,7 @@ export async function mount(root, { query }) {
     }
     fill(body,
       h('ul.totals',
-        total(short(sum('calls')), 'calls', '#/changes'), total(short(sum('changes')), 'changes', '#/changes'),
+        total(short(sum('calls')), 'calls'), total(short(sum('changes')), 'changes', '#/changes'),
         total(short(tokens), 'tokens'), total(money(sum('dollars')), sum('unpriced') ? `spent, ${count(sum('unpriced'), 'answer')} without a price` : 'spent'), total(short(sum('refused')), 'refused')),
       h('div.plots',
         dayPlot({ title: 'Calls', days: answer.days, series: [{ name: 'calls', key: 'calls', className: 'one' }], format: short }),
