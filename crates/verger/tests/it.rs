@@ -78,6 +78,8 @@ mod serve_questions;
 mod serve_notes;
 #[path = "it/serve_rig.rs"]
 mod serve_rig;
+#[path = "it/serve_changes.rs"]
+mod serve_changes;
 #[path = "it/servers.rs"]
 mod servers;
 #[path = "it/sessions.rs"]
