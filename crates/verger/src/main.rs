@@ -14,6 +14,7 @@ mod embedding;
 mod failure;
 mod foreign;
 mod install;
+mod keyring;
 mod mcp;
 mod note;
 mod paper;
