@@ -70,6 +70,8 @@ mod reading;
 mod rest_api;
 #[path = "it/rig.rs"]
 mod rig;
+#[path = "it/serve_settings.rs"]
+mod serve_settings;
 #[path = "it/servers.rs"]
 mod servers;
 #[path = "it/sessions.rs"]

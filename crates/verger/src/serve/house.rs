@@ -14,9 +14,10 @@ use vault::watch::Report;
 use super::gate;
 use super::keys::Keys;
 use super::problem::Problem;
+use crate::config::Config;
 use crate::mcp::complain;
 use crate::socket::origin::{Neighbours, Origin};
-use crate::study::{Study, Wanted};
+use crate::study::{Study, Wanted, models};
 use crate::world::RealWorld;
 
 /// What all requests share.
@@ -103,6 +104,12 @@ impl House {
     pub fn renew(&self) -> Result<(), Problem> {
         let renewed = self.study().again(&self.wanted)?;
         *self.study.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(renewed);
+        Ok(())
+    }
+
+    /// Whether this configuration could be taken up: its models are known, and the one that speaks has its key.
+    pub fn would_take(&self, config: &Config) -> Result<(), Problem> {
+        models::open(config, self.wanted.model.as_deref())?;
         Ok(())
     }
 
