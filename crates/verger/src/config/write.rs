@@ -79,8 +79,17 @@ impl Sheet {
             may_be_set(setting)?;
             text = changed(&text, &setting.path, &setting.value)?;
         }
-        Config::of_text(&self.settings.path, &text)?;
+        Config::of_text(&self.settings.path, &text).map_err(|failure| self.without_place(failure))?;
         Ok(text)
+    }
+
+    /// Whoever changes one setting knows which file it is in.
+    fn without_place(&self, mut failure: Failure) -> Failure {
+        let place = format!("{}: ", self.settings.path.display());
+        if let Some(message) = failure.refusal.message.strip_prefix(&place) {
+            failure.refusal.message = message.to_owned();
+        }
+        failure
     }
 
     /// Puts another text in its place, unless somebody else wrote since it was read.
@@ -187,7 +196,9 @@ fn changed(text: &str, path: &[String], value: &Json) -> Result<String, Failure>
         Json::Null => without(&plain, path)?,
         value => with(document, path, item(value)?)?,
     };
-    let after = if crlf { after.replace('\n', "\r\n") } else { after };
+    // The empty line in front of a new table belongs between two things.
+    let after = if plain.is_empty() { after.trim_start_matches('\n') } else { &after };
+    let after = if crlf { after.replace('\n', "\r\n") } else { after.to_owned() };
     Ok(format!("{mark}{after}"))
 }
 

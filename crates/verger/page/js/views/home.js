@@ -49,7 +49,7 @@ function head(home, health) {
       home.read_only && h('span.chip.warn', 'read only')),
     form,
     h('div.row.home-links',
-      daily && h('a.button', { href: daily.there ? at(daily.path) : '#/notes' }, icon('edit'), daily.there ? 'Today’s note' : 'No note for today yet'),
+      daily?.there && h('a.button', { href: at(daily.path) }, icon('edit'), 'Today’s note'),
       h('a.button', { href: '#/notes' }, icon('notes'), 'Browse the notes'),
       home.model && h('a.button', { href: '#/chat' }, icon('chat'), 'Talk with your notes')),
     health);

@@ -44,7 +44,7 @@ fn a_new_key_goes_into_its_table_and_a_new_table_to_the_end() {
     assert!(after.starts_with(TEXT.trim_end_matches("\n# at the end\n")), "{after}");
     assert!(after.contains("\n[models]\nmain = \"a@b\"\n") && after.contains("# at the end\n"), "{after}");
     let after = set("", &["providers", "my own", "url"], json!("https://x")).unwrap();
-    assert_eq!(after, "\n[providers.\"my own\"]\nurl = \"https://x\"\n");
+    assert_eq!(after, "[providers.\"my own\"]\nurl = \"https://x\"\n");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_key_that_is_taken_out_leaves_the_comments_around_it() {
         "models = { main = \"a@b\", fast = \"c@d\" }\n",
         &["models", "fast"],
         Json::Null,
-        ", fast = \"c@d\"",
+        ", fast = \"c@d\" ",
         "",
     );
     check(
@@ -185,7 +185,7 @@ fn without_a_file_one_is_made_and_going_back_empties_it() {
     let after = sheet.with(&[setting(&["chat", "rounds"], json!(7))]).unwrap();
     sheet.replace(&after).unwrap();
     let file = folder.path().join("new/config.toml");
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), "\n[chat]\nrounds = 7\n");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "[chat]\nrounds = 7\n");
     Sheet::read(&folder.path().join("new")).unwrap().go_back().unwrap();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "");
 }

@@ -12,7 +12,7 @@ export async function make({ settings, draw }) {
   const { agents, texts, problems, left_out: leftOut } = await get('/api/settings/texts');
   const waiting = texts.filter((text) => text.state === 'new' || text.state === 'changed');
   return [
-    waiting.length > 0 && h('div.note-box.warn', h('p', icon('warn'), ` ${waiting.length} ${waiting.length === 1 ? 'text waits' : 'texts wait'} for your word. What is not trusted is not used.`)),
+    waiting.length > 0 && h('p.note-box.warn', icon('warn'), ` ${waiting.length} ${waiting.length === 1 ? 'text waits' : 'texts wait'} for your word. What is not trusted is not used.`),
     part('Who speaks', 'An agent is a way to speak and a set of rights. The one chosen here answers when you name none.',
       settingsForm([field({ path: ['chat', 'agent'], label: 'When none is named', kind: 'select', options: [['', 'agent (as built in)'], ...agents.filter((agent) => agent.slug !== 'agent').map((agent) => [agent.slug, agent.name])], value: written(settings, ['chat', 'agent']) })], draw),
       h('ul.plain.cards', agents.map((agent) => h('li.card', h('div.row.spread', h('h3', agent.name), h('span.chip', SOURCE[agent.source])), h('p.muted.small', agent.about),
@@ -26,9 +26,12 @@ export async function make({ settings, draw }) {
   ];
 }
 
+/** Long lists of tools are counted here; they stand whole behind “Look”. */
+const short = (line) => line.replace(/: (.+)$/, (whole, names) => (names.split(', ').length > 3 ? ` ${names.split(', ').length} tools` : whole));
+
 function row(text, draw) {
   const good = text.state === 'own' || text.state === 'trusted';
-  return h('li.row', h('div.grow', h('strong', text.name), h('div.muted.small', `${SOURCE[text.origin]} · ${text.path}${text.from ? ` · from ${text.from}` : ''}`), h('div.small', text.can.join(' · '))),
+  return h('li.row', h('div.grow', h('strong', text.name), h('div.muted.small', `${SOURCE[text.origin]} · ${text.path}${text.from ? ` · from ${text.from}` : ''}`), h('div.small', text.can.map(short).join(' · '))),
     h(`span.chip${good ? '.good' : '.warn'}`, text.state === 'own' ? 'your own' : text.state_words), h('button.small', { type: 'button', 'aria-label': `Look at ${text.name}`, onclick: () => look(text, draw) }, 'Look'));
 }
 

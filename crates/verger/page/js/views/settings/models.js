@@ -11,7 +11,7 @@ const ABOUT = {
   gemini: ['Google Gemini', 'Needs a key from aistudio.google.com.'],
   openrouter: ['OpenRouter', 'Many models behind one key from openrouter.ai.'],
   zai: ['Z.ai', 'GLM models. Needs a key from z.ai.'],
-  azure: ['Azure OpenAI', 'Needs the address of your resource and its key.'],
+  azure: ['Azure OpenAI', 'Needs the address of your resource: add it below under the name azure, then give its key.'],
   ollama: ['Ollama', 'Models on this machine. No key; nothing leaves it.'],
   lmstudio: ['LM Studio', 'Models on this machine. No key; nothing leaves it.'],
 };
@@ -32,7 +32,7 @@ export async function make({ query, draw, settings }) {
     fill(near, found.length ? found.map((listing) => listed(listing, draw)) : h('p.muted', 'No Ollama and no LM Studio runs on this machine. Start one, then look again.'));
   };
   const parts = [
-    part('Which model is for what', 'A model is named as provider@model. “Main” speaks with you; “fast” writes titles and summaries; “flagship” is asked when work is hard. Only main is needed.', names, tiers(models, draw), !models.in_force.main && h('p.note-box', 'There is no main model yet. Test a provider below and choose one of its models.')),
+    part('Which model is for what', 'A model is named as provider@model. “Main” speaks with you; “fast” writes titles and summaries; “flagship” is asked when work is hard. Only main is needed.', names, !models.in_force.main && h('p.note-box', 'There is no main model yet. Look on this machine or test a provider below, and choose one of its models.'), tiers(models, draw)),
     part('On this machine', 'Models that run here need no key, and nothing leaves your computer.', doing([icon('find'), 'Look for Ollama and LM Studio'], 'Looking…', look), near),
     part('Providers', models.keyring.there ? 'Keys are kept in your system’s keyring. They are never shown again, and stand in no file of Verger.' : `${models.keyring.why[0].toUpperCase()}${models.keyring.why.slice(1)}: ${models.keyring.hint}.`,
       h('ul.plain.cards', models.providers.map((provider) => card(provider, models, learn, draw)))),
@@ -40,7 +40,7 @@ export async function make({ query, draw, settings }) {
     part('Short names', 'Type the short name wherever a model is asked for.', aliases(models, draw, settings)),
   ];
   if (query.get('way') === 'near') look().catch(trouble);
-  if (query.get('way') === 'key') setTimeout(() => document.querySelector('.provider.needs-key button.main')?.focus(), 50);
+  if (query.get('way') === 'key') setTimeout(() => document.querySelector('.provider.needs-key button')?.focus(), 50);
   return parts;
 }
 
@@ -73,7 +73,7 @@ function card(provider, models, learn, draw) {
     h('p.muted.small', about, provider.url && ABOUT[provider.name] && ` At ${provider.url}.`),
     provider.key.trouble && h('p.small.bad-text', provider.key.trouble),
     h('div.row',
-      provider.name !== 'ollama' && provider.name !== 'lmstudio' && h(`button${needs ? '.main' : ''}`, { type: 'button', onclick: () => askKey(provider, models, draw) }, icon('key'), needs ? 'Give a key…' : 'Change key…'),
+      provider.name !== 'ollama' && provider.name !== 'lmstudio' && h('button', { type: 'button', onclick: () => askKey(provider, models, draw) }, icon('key'), needs ? 'Give a key…' : 'Change key…'),
       (!needs || provider.local) && test,
       own && doing('Forget key', 'Forgetting…', async () => {
         if (!await confirmDialog({ title: 'Forget this key?', text: `${title} cannot be asked any more until you give a key again.`, yes: 'Forget it', danger: true })) return;

@@ -149,9 +149,13 @@ fn carry_out(house: &House, doing: &Doing) -> Result<Value, Problem> {
     let call = Call::new("manage_mcp_server", Value::Object(given));
     match house.call(call, &Pressed(doing.name.clone())) {
         Outcome::Refused(mut refusal) | Outcome::Denied(mut refusal) => {
-            let log = house.study().foreign.log(&doing.name, 10).unwrap_or_default();
-            if !log.is_empty() {
-                refusal = refusal.with("log", &log);
+            if doing.action == What::Test {
+                // What it wrote to stderr says more than we could.
+                let log = house.study().foreign.log(&doing.name, 5).unwrap_or_default().join("\n");
+                refusal.hint = match log.is_empty() {
+                    true => "check the program, its arguments and its variables".to_owned(),
+                    false => format!("it said: {log}"),
+                };
             }
             Err(refusal.into())
         }

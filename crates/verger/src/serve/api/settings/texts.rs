@@ -181,6 +181,6 @@ fn decide(house: &House, told: &Trusting) -> Result<Value, Problem> {
     house.renew()?;
     house.beat(|pulse| pulse.settings += 1);
     let word = if told.trust { "trusted as it is now" } else { "not trusted any more" };
-    let kind = if item.kind == Kind::Skill { "the skill" } else { "the text" };
-    Ok(json!({"done": {"text": format!("{kind} {} is {word}", item.name())}}))
+    let kind = if item.kind == Kind::Skill { "The skill" } else { "The text" };
+    Ok(json!({"done": {"text": format!("{kind} {} is {word}.", item.name())}}))
 }
