@@ -15,6 +15,7 @@ mod enclosed;
 mod failure;
 mod foreign;
 mod install;
+mod keyring;
 mod mcp;
 mod note;
 mod paper;

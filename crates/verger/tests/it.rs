@@ -80,6 +80,8 @@ mod serve_notes;
 mod serve_rig;
 #[path = "it/serve_changes.rs"]
 mod serve_changes;
+#[path = "it/serve_settings.rs"]
+mod serve_settings;
 #[path = "it/servers.rs"]
 mod servers;
 #[path = "it/sessions.rs"]

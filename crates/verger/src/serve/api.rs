@@ -11,6 +11,7 @@ mod events;
 mod find;
 mod graph;
 mod health;
+mod home;
 mod notes;
 mod openapi;
 mod questions;
@@ -35,6 +36,7 @@ fn areas() -> Area {
         find::area(),
         graph::area(),
         health::area(),
+        home::area(),
         notes::area(),
         questions::area(),
         settings::area(),

@@ -16,9 +16,10 @@ use super::inbox::Inbox;
 use super::keys::Keys;
 use super::problem::Problem;
 use super::rooms::Rooms;
+use crate::config::Config;
 use crate::mcp::complain;
 use crate::socket::origin::{Neighbours, Origin};
-use crate::study::{Study, Wanted};
+use crate::study::{Study, Wanted, models};
 use crate::world::RealWorld;
 
 /// What all requests share.
@@ -118,6 +119,12 @@ impl House {
     /// Whether the model was named when Verger was started; then it is nobody's own.
     pub fn model_is_named(&self) -> bool {
         self.wanted.model.is_some()
+    }
+
+    /// Whether this configuration could be taken up: its models are known, and the one that speaks has its key.
+    pub fn would_take(&self, config: &Config) -> Result<(), Problem> {
+        models::open(config, self.wanted.model.as_deref())?;
+        Ok(())
     }
 
     /// What the vault is called.

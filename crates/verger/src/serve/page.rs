@@ -89,6 +89,16 @@ files![
     "js/views/health.js",
     "js/views/activity.js",
     "js/views/settings.js",
+    "js/views/settings/agents.js",
+    "js/views/settings/approval.js",
+    "js/views/settings/doctor.js",
+    "js/views/settings/form.js",
+    "js/views/settings/grants.js",
+    "js/views/settings/limits.js",
+    "js/views/settings/look.js",
+    "js/views/settings/models.js",
+    "js/views/settings/policy.js",
+    "js/views/settings/servers.js",
 ];
 
 /// All styles in one, in the order of the list: a browser asks once before it paints.
