@@ -70,6 +70,10 @@ mod reading;
 mod rest_api;
 #[path = "it/rig.rs"]
 mod rig;
+#[path = "it/serve_gate.rs"]
+mod serve_gate;
+#[path = "it/serve_rig.rs"]
+mod serve_rig;
 #[path = "it/servers.rs"]
 mod servers;
 #[path = "it/sessions.rs"]
