@@ -15,6 +15,7 @@ mod notes;
 mod openapi;
 mod questions;
 mod settings;
+mod tokens;
 
 use std::sync::Arc;
 
@@ -38,6 +39,7 @@ fn areas() -> Area {
         notes::area(),
         questions::area(),
         settings::area(),
+        tokens::area(),
     ];
     areas.into_iter().fold(Area::default(), Area::join)
 }
