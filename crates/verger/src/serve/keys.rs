@@ -62,6 +62,7 @@ impl Keys {
     /// The key of this vault; it is made when there is none.
     pub fn open(place: &Place) -> Result<Keys, Failure> {
         let fresh = auth::new_token().ok_or_else(no_chance)?;
+        place::make_data(place)?;
         Ok(Keys::from_secret(&place::secret(&place.data.join(FILE), &fresh)?))
     }
 

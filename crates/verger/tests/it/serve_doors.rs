@@ -78,8 +78,7 @@ fn mcp_clients_read_with_one_token_and_write_with_another_on_the_same_road() {
     let readable = names(&reader);
     assert!(readable.contains(&"obsidian_get_note".to_owned()), "{readable:?}");
     assert!(!readable.contains(&"obsidian_write_note".to_owned()), "{readable:?}");
-    let read =
-        json!({"name": "obsidian_get_note", "arguments": {"target": {"type": "path", "path": "Start.md"}}});
+    let read = json!({"name": "obsidian_get_note", "arguments": {"format": "content", "target": {"type": "path", "path": "Start.md"}}});
     let read = reader.ask("tools/call", read);
     assert!(read.status == 200 && read.body.contains("Start"), "{read:?}");
     let write = json!({"name": "obsidian_write_note", "arguments":
@@ -101,7 +100,7 @@ fn mcp_clients_read_with_one_token_and_write_with_another_on_the_same_road() {
     editor.ask("tools/call", again);
     assert_eq!(serve.json("/api/about")["notes"].as_u64().unwrap(), notes + 1);
     // Ignored notes are ignored here, too.
-    let ignored = json!({"name": "obsidian_get_note", "arguments": {"target": {"type": "path", "path": "Private/diary.md"}}});
+    let ignored = json!({"name": "obsidian_get_note", "arguments": {"format": "content", "target": {"type": "path", "path": "Private/diary.md"}}});
     rig.write("Private/diary.md", "canary-ignored");
     assert!(!editor.ask("tools/call", ignored).body.contains("canary-ignored"));
     serve.end();
@@ -246,7 +245,12 @@ fn the_printed_service_is_one_that_systemd_takes_also_for_an_odd_vault() {
         }
         let file = rig.path("verger.service");
         std::fs::write(&file, &unit).unwrap();
-        match Command::new("systemd-analyze").args(["--user", "verify"]).arg(&file).output() {
+        match Command::new("systemd-analyze")
+            .args(["--user", "verify"])
+            .arg(&file)
+            .env("XDG_RUNTIME_DIR", rig.path("home"))
+            .output()
+        {
             Ok(said) => assert!(
                 said.status.success() && said.stderr.is_empty(),
                 "{name}: {}",
