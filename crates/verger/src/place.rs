@@ -223,6 +223,16 @@ pub fn read_named(path: &Path) -> Result<String, Failure> {
     })
 }
 
+/// Makes the vault's data folder, for its owner only, where there is none yet.
+#[expect(clippy::disallowed_methods, reason = "the folder of the vault's data, before the vault is opened")]
+pub fn make_data(place: &Place) -> Result<(), Failure> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&place.data).map_err(|error| {
+        let message = format!("{} cannot be made: {error}", place.data.display());
+        Failure::new(Exit::Failed, "io", message, "see whether you may write there")
+    })
+}
+
 /// The secret in a file that only its owner can read; where there is none, the file is made with `fresh` in it.
 #[expect(clippy::disallowed_methods, reason = "a file that the person named, anywhere on the machine")]
 pub fn secret(file: &Path, fresh: &str) -> Result<String, Failure> {

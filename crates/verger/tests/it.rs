@@ -82,6 +82,14 @@ mod serve_rig;
 mod serve_changes;
 #[path = "it/serve_settings.rs"]
 mod serve_settings;
+#[path = "it/serve_doors.rs"]
+mod serve_doors;
+#[path = "it/serve_gate.rs"]
+mod serve_gate;
+#[path = "it/serve_openai.rs"]
+mod serve_openai;
+#[path = "it/serve_walk.rs"]
+mod serve_walk;
 #[path = "it/servers.rs"]
 mod servers;
 #[path = "it/sessions.rs"]

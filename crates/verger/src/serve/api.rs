@@ -16,6 +16,7 @@ mod notes;
 mod openapi;
 mod questions;
 mod settings;
+mod tokens;
 
 use std::sync::Arc;
 
@@ -40,6 +41,7 @@ fn areas() -> Area {
         notes::area(),
         questions::area(),
         settings::area(),
+        tokens::area(),
     ];
     areas.into_iter().fold(Area::default(), Area::join)
 }

@@ -46,6 +46,21 @@ impl Problem {
         format!("{}; {}", self.refusal.message, self.refusal.hint)
     }
 
+    /// The status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// What happened.
+    pub fn message(&self) -> &str {
+        &self.refusal.message
+    }
+
+    /// What to do.
+    pub fn hint(&self) -> &str {
+        &self.refusal.hint
+    }
+
     /// The refusal's word for it.
     pub fn reason(&self) -> &str {
         &self.refusal.reason
