@@ -27,7 +27,7 @@ pub struct Key {
 }
 
 /// Every key there is.
-pub const KEYS: [Key; 35] = [
+pub const KEYS: [Key; 37] = [
     Key {
         name: "vault",
         kind: "path",
@@ -51,6 +51,18 @@ pub const KEYS: [Key; 35] = [
         kind: "true or false",
         default: "false",
         meaning: "Nothing may be changed.",
+    },
+    Key {
+        name: "approve.reads",
+        kind: "true or false",
+        default: "false",
+        meaning: "In conversations you are asked before the text of notes is handed to a model, with the list of notes, and can leave some out. Lines that a search found are text, too. See `docs/guide/chat.md`.",
+    },
+    Key {
+        name: "approve.results",
+        kind: "true or false",
+        default: "false",
+        meaning: "In conversations you are shown what a search found before it is shared with a model, and can leave some out. What you leave out stays private in the whole conversation.",
     },
     Key {
         name: "checkpoints.keep_days",
@@ -267,6 +279,8 @@ pub struct Config {
     pub vault: Option<PathBuf>,
     /// What may be read and written.
     pub limits: Limits,
+    /// Which answers the person wants to see before a model does.
+    pub review: pipeline::Review,
     /// How long checkpoints are kept.
     pub retention: Retention,
     /// Other MCP servers.
@@ -358,6 +372,12 @@ impl Config {
             "limits.write" => self.limits.write = paths(name, value)?,
             "limits.read_only" => {
                 self.limits.read_only = value.as_bool().ok_or_else(|| wrong(name, "true or false"))?;
+            }
+            "approve.reads" => {
+                self.review.reads = value.as_bool().ok_or_else(|| wrong(name, "true or false"))?;
+            }
+            "approve.results" => {
+                self.review.results = value.as_bool().ok_or_else(|| wrong(name, "true or false"))?;
             }
             "checkpoints.keep_days" => {
                 self.retention.age_ms = whole(name, value)?.saturating_mul(24 * 3_600 * 1_000);
