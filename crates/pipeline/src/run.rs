@@ -551,7 +551,9 @@ impl Road {
         let mut outcomes = Vec::with_capacity(calls.len());
         let mut reads = Vec::new();
         for call in calls {
-            if self.only_answers(task, &call) {
+            // Whoever looks first decides in the order in which the model asked: what they keep private is gone for the calls
+            // behind it, also for those about which nobody is asked.
+            if !task.review.is_on() && self.only_answers(task, &call) {
                 reads.push(self.spawn(task, call, &asker));
                 continue;
             }
