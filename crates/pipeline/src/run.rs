@@ -265,7 +265,7 @@ impl Road {
     ) -> Result<Outcome, Refusal> {
         // 1. find: under this agent's rights.
         let tool = self.find(task, &call.tool)?;
-        let mut reviewing = Reviewing::new();
+        let mut reviewing = Reviewing::new(asker);
         loop {
             reviewing.begin(task);
             let scope = self.scope(task)?;
@@ -295,7 +295,7 @@ impl Road {
             let edited = match plan {
                 Plan::Answer(output) => {
                     let spec = tool.spec();
-                    match self.review(task, &call, spec, &output, &mut reviewing, asker, story).await? {
+                    match self.review(task, &call, spec, &output, &mut reviewing, story).await? {
                         Reviewed::Given => {
                             task.repetition.record(trace);
                             return Ok(Outcome::Answered(output));
