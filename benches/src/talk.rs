@@ -239,6 +239,7 @@ fn mind(work: &Work, address: &str) -> Result<Mind> {
         world: Box::new(Clock::default()),
         limits: Limits::default(),
         reach: Default::default(),
+        review: Default::default(),
         condense_at: 80,
         usual_window: 100_000,
         holder: state::holder::this_process(),

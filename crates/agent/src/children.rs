@@ -122,6 +122,7 @@ async fn prepare(
         depth: talk.depth + 1,
         ceiling,
         ledger: Arc::clone(&talk.ledger),
+        kept: Arc::clone(&talk.kept),
     };
     let child = &order.child;
     let mind = Arc::clone(&talk.mind);

@@ -1,11 +1,11 @@
 //! What the steps of a conversation add up to. Pure: the same steps give the same conversation, in this process or the next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use llm::chat::{Message, Part, Role, ToolCall, Usage};
 use pipeline::ledger::Legs;
 use pipeline::plan::TodoItem;
-use pipeline::wrap;
+use pipeline::{VaultPath, wrap};
 
 use crate::step::Step;
 
@@ -31,6 +31,8 @@ pub struct Conversation {
     pub todo: Vec<TodoItem>,
     /// Deferred tools that were made callable.
     pub active: Vec<String>,
+    /// Notes that the person keeps private in it.
+    pub kept: BTreeSet<VaultPath>,
     /// The legs that stand.
     pub legs: Legs,
     /// What it has cost, children included.
@@ -135,6 +137,7 @@ impl Conversation {
                 self.active.sort();
                 self.active.dedup();
             }
+            Step::Kept { paths } => self.kept.extend(paths.iter().cloned()),
             Step::Child { call, index, session, .. } => {
                 self.children.insert((call.clone(), *index), session.clone());
             }

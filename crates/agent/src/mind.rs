@@ -6,7 +6,7 @@ use llm::Models;
 use llm::chat::{Message, Part, Role};
 use pipeline::ledger::{Ledger, Legs};
 use pipeline::results::Results;
-use pipeline::{Reach, Refusal, Registry, Rights, Road, Task, World};
+use pipeline::{Kept, Reach, Refusal, Registry, Review, Rights, Road, Task, VaultPath, World};
 use state::{Lease, NewSession, Sessions};
 
 use crate::ask::Settings;
@@ -90,6 +90,8 @@ pub struct Mind {
     pub limits: Limits,
     /// Where conversations may read and write, within the vault's own rules.
     pub reach: Reach,
+    /// Which answers the person wants to see before a model does.
+    pub review: Review,
     /// How full a window may be before the conversation is made shorter, in percent.
     pub condense_at: u8,
     /// The window of a model of which it is not known, in tokens.
@@ -109,6 +111,8 @@ pub struct Talk {
     pub(crate) persona: Persona,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) results: Arc<Results>,
+    /// What the person keeps private; a child has what its parent has.
+    pub(crate) kept: Arc<Kept>,
     /// How many parents it has.
     pub(crate) depth: u8,
     /// What it may call at most, whatever agent it is.
@@ -122,7 +126,8 @@ pub struct Talk {
 impl Mind {
     /// Begins a conversation.
     pub async fn begin(self: &Arc<Mind>, agent: &str, model: &str) -> Result<Talk, Trouble> {
-        let origin = Origin { parent: None, depth: 0, ceiling: Rights::all(), ledger: Arc::default() };
+        let (ledger, kept) = Default::default();
+        let origin = Origin { parent: None, depth: 0, ceiling: Rights::all(), ledger, kept };
         self.begin_as(agent, model, origin).await
     }
 
@@ -155,13 +160,20 @@ impl Mind {
     /// Takes a conversation up where it was left, also half way through a turn.
     pub async fn resume(self: &Arc<Mind>, id: &str) -> Result<Talk, Trouble> {
         let (sessions, prefix) = (self.sessions.clone(), id.to_owned());
-        let parent = blocking(move || sessions.find(&prefix)).await?.parent;
+        let (parent, above) = blocking(move || {
+            let parent = sessions.find(&prefix)?.parent;
+            let above = kept_above(&sessions, parent.clone());
+            Ok((parent, above))
+        })
+        .await?;
         // A child's limits are its parent's to give. Taken up without it, it can only read.
         let (depth, ceiling) = match &parent {
             Some(_) => (1, Rights::read_only()),
             None => (0, Rights::all()),
         };
-        let origin = Origin { parent, depth, ceiling, ledger: Arc::default() };
+        let kept = Arc::new(Kept::default());
+        kept.keep(above);
+        let origin = Origin { parent, depth, ceiling, ledger: Arc::default(), kept };
         self.resume_as(id, origin).await
     }
 
@@ -190,6 +202,7 @@ impl Mind {
         let persona = self.cast.persona(&conversation.agent);
         // What is known of a conversation's legs holds for whoever it works for, and the other way round.
         origin.ledger.join(conversation.legs);
+        origin.kept.keep(conversation.kept.iter().cloned());
         Talk {
             settings: Settings::default(),
             refusals: Refusals::default(),
@@ -198,6 +211,7 @@ impl Mind {
             persona,
             ledger: origin.ledger,
             results: Arc::default(),
+            kept: origin.kept,
             depth: origin.depth,
             ceiling: origin.ceiling,
             resumed,
@@ -221,6 +235,24 @@ pub(crate) struct Origin {
     pub(crate) depth: u8,
     pub(crate) ceiling: Rights,
     pub(crate) ledger: Arc<Ledger>,
+    pub(crate) kept: Arc<Kept>,
+}
+
+/// What the person keeps private in the conversations for which one works. One that is gone has nothing to say any more.
+fn kept_above(sessions: &Sessions, mut parent: Option<String>) -> Vec<VaultPath> {
+    let mut kept = Vec::new();
+    // More than children can be deep.
+    for _ in 0..8 {
+        let Some(header) = parent.and_then(|id| sessions.find(&id).ok()) else { break };
+        let steps = sessions.steps(&header.id).unwrap_or_default();
+        for step in steps.iter().filter_map(Step::read) {
+            if let Step::Kept { paths } = step {
+                kept.extend(paths);
+            }
+        }
+        parent = header.parent;
+    }
+    kept
 }
 
 impl Talk {
@@ -381,7 +413,13 @@ impl Talk {
     }
 
     /// Writes steps down, all or none, before anything else happens.
-    pub(crate) async fn record(&mut self, steps: Vec<Step>) -> Result<(), Trouble> {
+    pub(crate) async fn record(&mut self, mut steps: Vec<Step>) -> Result<(), Trouble> {
+        // What was kept private meanwhile, here or in a child, is on disk no later than the answer that lacks it.
+        if self.kept.count() > self.conversation.kept.len() {
+            let mut paths = self.kept.paths();
+            paths.retain(|path| !self.conversation.kept.contains(path));
+            steps.insert(0, Step::Kept { paths });
+        }
         let (sessions, id) = (self.mind.sessions.clone(), self.conversation.id.clone());
         let now = self.mind.now_ms();
         let steps = blocking(move || {
@@ -408,6 +446,8 @@ impl Talk {
         task.limits = self.mind.reach.clone();
         task.ledger = Arc::clone(&self.ledger);
         task.results = Arc::clone(&self.results);
+        task.review = self.mind.review;
+        task.kept = Arc::clone(&self.kept);
         task.activate(&self.conversation.active);
         task
     }

@@ -4,6 +4,7 @@
 //! meaning, only new ones are added; one that is not known is skipped when it is read.
 
 use llm::chat::{Message, Part, Usage};
+use pipeline::VaultPath;
 use pipeline::ledger::Legs;
 use pipeline::plan::TodoItem;
 use serde::{Deserialize, Serialize};
@@ -102,6 +103,11 @@ pub enum Step {
     Activated {
         /// Their names.
         tools: Vec<String>,
+    },
+    /// The person keeps these notes private from now on.
+    Kept {
+        /// Which.
+        paths: Vec<VaultPath>,
     },
     /// A child was made.
     Child {
@@ -253,6 +259,7 @@ impl Step {
             Step::Agent { .. } => "agent",
             Step::Model { .. } => "model",
             Step::Activated { .. } => "activated",
+            Step::Kept { .. } => "kept",
             Step::Child { .. } => "child",
             Step::Spent { .. } => "spent",
             Step::Told { .. } => "told",

@@ -9,6 +9,8 @@ mod matrix;
 mod obedient;
 #[path = "it/resume.rs"]
 mod resume;
+#[path = "it/review.rs"]
+mod review;
 #[path = "it/rig.rs"]
 mod rig;
 #[path = "it/seeding.rs"]

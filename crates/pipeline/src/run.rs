@@ -275,7 +275,7 @@ impl Road {
     ) -> Result<Outcome, Refusal> {
         // 1. find: under this agent's rights.
         let tool = self.find(task, &call.tool)?;
-        let mut reviewing = Reviewing::new();
+        let mut reviewing = Reviewing::new(asker);
         loop {
             reviewing.begin(task);
             let scope = self.scope(task)?;
@@ -305,7 +305,7 @@ impl Road {
             let edited = match plan {
                 Plan::Answer(output) => {
                     let spec = tool.spec();
-                    match self.review(task, &call, spec, &output, &mut reviewing, asker, story).await? {
+                    match self.review(task, &call, spec, &output, &mut reviewing, story).await? {
                         Reviewed::Given => {
                             task.repetition.record(trace);
                             return Ok(Outcome::Answered(output));
@@ -561,7 +561,9 @@ impl Road {
         let mut outcomes = Vec::with_capacity(calls.len());
         let mut reads = Vec::new();
         for call in calls {
-            if self.only_answers(task, &call) {
+            // Whoever looks first decides in the order in which the model asked: what they keep private is gone for the calls
+            // behind it, also for those about which nobody is asked.
+            if !task.review.is_on() && self.only_answers(task, &call) {
                 reads.push(self.spawn(task, call, &asker));
                 continue;
             }

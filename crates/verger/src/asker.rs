@@ -1,7 +1,7 @@
 //! Asking the person at the terminal: the diff first, then y / n / always for this rule.
 
 use pipeline::approve::Deciding;
-use pipeline::{Asker, Decision, Lifetime, Question};
+use pipeline::{Asker, Decision, Lifetime, Question, VaultPath};
 
 use crate::paper::{self, Paper, Role, Simple};
 use crate::terminal::Terminal;
@@ -45,9 +45,28 @@ pub fn card(paper: &Paper, question: &Question<'_>) -> String {
     if let Some(warning) = &question.warning {
         out.push_str(&format!("{} {}\n", paper.paint(Role::Warning, "warning:"), paper.text(warning)));
     }
+    // Whoever shares the answer of a tool that does not say what it read decides by what it was asked.
+    if question.changes.is_empty() && question.target.is_none() && !is_listed(question) {
+        out.push_str(&format!("input: {}\n", paper.text(&paper::one_line(&question.input.to_string()))));
+    }
+    for (number, (path, excerpt)) in (1..).zip(listed(question)) {
+        out.push_str(&format!("{number:>3}. {}\n", paper.text(path.as_str())));
+        excerpt.lines().for_each(|line| out.push_str(&format!("     {}\n", paper.text(line.trim()))));
+    }
     let summary = paper::one_line(question.summary);
     out.push_str(&format!("{}: {}\n", paper.paint(Role::Title, question.tool), paper.text(&summary)));
     out
+}
+
+/// The notes that a question lists, with what would be told of them.
+pub fn listed<'q>(question: &Question<'q>) -> impl Iterator<Item = (&'q VaultPath, &'q str)> {
+    let reads = question.reads.iter().map(|path| (path, ""));
+    reads.chain(question.results.iter().map(|row| (&row.path, row.excerpt.as_str())))
+}
+
+/// Whether a question lists notes.
+pub fn is_listed(question: &Question<'_>) -> bool {
+    !question.reads.is_empty() || !question.results.is_empty()
 }
 
 fn prompt(paper: &Paper, question: &Question<'_>) -> String {

@@ -58,13 +58,13 @@ pub const KEYS: [Key; 37] = [
         name: "approve.reads",
         kind: "true or false",
         default: "false",
-        meaning: "Before the agent reads notes, you are asked which of them it may read.",
+        meaning: "In conversations you are asked before the text of notes is handed to a model, with the list of notes, and can leave some out. Lines that a search found are text, too. See `docs/guide/chat.md`.",
     },
     Key {
         name: "approve.results",
         kind: "true or false",
         default: "false",
-        meaning: "Before what a search found goes to the model, you are asked which of it may go.",
+        meaning: "In conversations you are shown what a search found before it is shared with a model, and can leave some out. What you leave out stays private in the whole conversation.",
     },
     Key {
         name: "checkpoints.keep_days",
@@ -281,10 +281,10 @@ pub struct Config {
     pub vault: Option<PathBuf>,
     /// What may be read and written.
     pub limits: Limits,
+    /// Which answers the person wants to see before a model does.
+    pub review: pipeline::Review,
     /// How long checkpoints are kept.
     pub retention: Retention,
-    /// What is asked beyond changes.
-    pub approve: Approve,
     /// Other MCP servers.
     pub servers: Vec<tools::foreign::Server>,
     /// What turns text into vectors.
@@ -385,8 +385,12 @@ impl Config {
             "limits.read_only" => {
                 self.limits.read_only = value.as_bool().ok_or_else(|| wrong(name, "true or false"))?;
             }
-            "approve.reads" => self.approve.reads = yes_or_no(name, value)?,
-            "approve.results" => self.approve.results = yes_or_no(name, value)?,
+            "approve.reads" => {
+                self.review.reads = value.as_bool().ok_or_else(|| wrong(name, "true or false"))?;
+            }
+            "approve.results" => {
+                self.review.results = value.as_bool().ok_or_else(|| wrong(name, "true or false"))?;
+            }
             "checkpoints.keep_days" => {
                 self.retention.age_ms = whole(name, value)?.saturating_mul(24 * 3_600 * 1_000);
             }

@@ -101,6 +101,7 @@ impl Study {
             world: Box::new(RealWorld),
             limits: wanted.limits.unwrap_or(config.chat.limits),
             reach: config.limits.clone(),
+            review: config.review,
             condense_at: config.chat.condense_at.unwrap_or(80),
             usual_window: USUAL_WINDOW,
             holder: state::holder::this_process(),

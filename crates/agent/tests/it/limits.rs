@@ -52,8 +52,11 @@ async fn tokens_and_money_stop_a_turn() {
 
 #[tokio::test]
 async fn a_limit_in_money_without_a_known_price_asks_no_model() {
-    let settings =
-        Settings { limits: Limits { dollars: Some(1.0), ..Limits::default() }, price: None, window: None };
+    let settings = Settings {
+        limits: Limits { dollars: Some(1.0), ..Limits::default() },
+        price: None,
+        ..Settings::default()
+    };
     let rig = Rig::with(settings, |_| Say::Text("free?"));
     let (_, over) = rig.say("go", &Ears::saying_yes()).await;
     assert!(matches!(&over, Over::Failed { why, .. } if why.contains("price")), "{over:?}");

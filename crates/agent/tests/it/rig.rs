@@ -15,8 +15,8 @@ use pipeline::approve::{Beforehand, Deciding};
 use pipeline::plan::{Action, Asked, Child, Leaves};
 use pipeline::testing::{Change, Rig as Road, StillWorld, VaultPath};
 use pipeline::{
-    Asker, Control, Decision, Effect, Group, Lifetime, Output, Plan, Question, Refusal, Registry, Rights,
-    Spec, Tool, View,
+    Asker, Control, Decision, Effect, Group, Lifetime, Output, Plan, Question, Refusal, Registry, ResultRow,
+    Rights, Spec, Tool, View,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -123,6 +123,8 @@ pub struct Ears {
     pub answers: Mutex<VecDeque<Answers>>,
     pub added: Mutex<Vec<String>>,
     pub asked: Arc<Mutex<Vec<String>>>,
+    /// What the person unticks wherever it is listed; without it nothing is special about reviews.
+    pub keeps: Option<&'static str>,
 }
 
 impl Ears {
@@ -158,14 +160,20 @@ struct Word {
     yes: bool,
     person: bool,
     asked: Arc<Mutex<Vec<String>>>,
+    keeps: Option<&'static str>,
 }
 
 impl Asker for Word {
     fn ask<'a>(&'a self, question: &'a Question<'a>) -> Deciding<'a> {
         self.asked.lock().unwrap().push(format!("{}: {}", question.tool, question.summary));
-        let decision = match self.yes {
-            true => Decision::Yes(Lifetime::Once),
-            false => Decision::No { reason: Some("not now".to_owned()) },
+        let listed = question.reads.iter().chain(question.results.iter().map(|row| &row.path));
+        let listed: Vec<VaultPath> = listed.cloned().collect();
+        let decision = match (self.keeps, self.yes) {
+            (Some(keeps), _) if !listed.is_empty() => {
+                Decision::Only(listed.into_iter().filter(|path| path.as_str() != keeps).collect())
+            }
+            (_, true) => Decision::Yes(Lifetime::Once),
+            (_, false) => Decision::No { reason: Some("not now".to_owned()) },
         };
         Box::pin(async move { decision })
     }
@@ -182,7 +190,12 @@ impl Door for Ears {
         self.news.lock().unwrap().push(news.clone());
     }
     fn asker(&self) -> Arc<dyn Asker> {
-        Arc::new(Word { yes: self.yes, person: self.person, asked: Arc::clone(&self.asked) })
+        Arc::new(Word {
+            yes: self.yes,
+            person: self.person,
+            asked: Arc::clone(&self.asked),
+            keeps: self.keeps,
+        })
     }
     fn answer<'a>(&'a self, _: &'a [Asked]) -> agent::door::Answering<'a> {
         let answer = self.answers.lock().unwrap().pop_front().unwrap_or(Answers::Nobody);
@@ -261,7 +274,35 @@ impl Tool for Read {
     type Input = Path;
     async fn plan(&self, input: Path, view: &View<'_>) -> Result<Plan, Refusal> {
         let text = view.text(&input.path)?;
-        Ok(Plan::Answer(Output::new(text, json!({})).from_vault(input.path.to_string())))
+        let output = Output::new(text, json!({})).from_vault(input.path.to_string());
+        Ok(Plan::Answer(output.telling_note(view, &input.path)))
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Words {
+    text: String,
+}
+
+/// Finds notes, with the lines in which the text stands.
+pub struct Search;
+impl Tool for Search {
+    const SPEC: Spec = Spec::new("search", Group::Vault, Effect::Answers);
+    type Input = Words;
+    async fn plan(&self, input: Words, view: &View<'_>) -> Result<Plan, Refusal> {
+        let notes: Vec<VaultPath> = view
+            .catalog()?
+            .ask(|catalog, visible| catalog.notes(visible).map(|note| note.path.clone()).collect());
+        let mut rows = Vec::new();
+        for path in notes {
+            let text = view.text(&path)?;
+            let lines = text.lines().filter(|line| line.contains(&input.text));
+            rows.extend(lines.map(|line| ResultRow::new(&path, line)));
+        }
+        let text: Vec<String> = rows.iter().map(|row| format!("{}: {}", row.path, row.excerpt)).collect();
+        let text = format!("{} found\n{}", rows.len(), text.join("\n"));
+        Ok(Plan::Answer(Output::new(text, json!({})).from_vault("search").telling_rows(view, || rows)))
     }
 }
 
@@ -347,6 +388,7 @@ pub fn registry() -> Registry {
     let registry = Registry::default();
     registry
         .add(Read)
+        .add(Search)
         .add(Make)
         .add(Mail)
         .add(Fetch)
@@ -372,12 +414,13 @@ pub struct Settings {
     pub limits: Limits,
     pub price: Option<Price>,
     pub window: Option<u64>,
+    pub review: pipeline::Review,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
         let price = Some(Price { input: 1.0, output: 1.0, cache_read: None, cache_write: None });
-        Settings { limits: Limits::default(), price, window: None }
+        Settings { limits: Limits::default(), price, window: None, review: Default::default() }
     }
 }
 
@@ -407,6 +450,7 @@ impl Rig {
             world: Box::new(StillWorld::default()),
             limits: settings.limits,
             reach: Default::default(),
+            review: settings.review,
             condense_at: 80,
             usual_window: 100_000,
             holder: "test".to_owned(),

@@ -20,7 +20,9 @@ use crate::tells::{ResultRow, Tells};
 use crate::tool::{Group, Spec};
 
 /// What a review remembers while one call is planned again and again.
-pub(super) struct Reviewing {
+pub(super) struct Reviewing<'a> {
+    /// Whoever is asked.
+    asker: &'a dyn Asker,
     /// How many notes were hidden when the view was made.
     hidden: usize,
     /// Notes that the person has ticked for this call.
@@ -44,9 +46,9 @@ struct Subject<'o> {
     results: Cow<'o, [ResultRow]>,
 }
 
-impl Reviewing {
-    pub(super) fn new() -> Reviewing {
-        Reviewing { hidden: 0, ticked: BTreeSet::new() }
+impl<'a> Reviewing<'a> {
+    pub(super) fn new(asker: &'a dyn Asker) -> Reviewing<'a> {
+        Reviewing { asker, hidden: 0, ticked: BTreeSet::new() }
     }
 
     /// Before a view is made: what is hidden later is not hidden in it.
@@ -135,8 +137,7 @@ impl Road {
         call: &Call,
         spec: &Spec,
         output: &Output,
-        reviewing: &mut Reviewing,
-        asker: &dyn Asker,
+        reviewing: &mut Reviewing<'_>,
         story: &mut Story<'_>,
     ) -> Result<Reviewed, Refusal> {
         if !task.review.is_on() {
@@ -178,9 +179,9 @@ impl Road {
             legs: task.ledger.legs(),
             rule,
         };
-        let decision = asker.ask(&question).await;
+        let decision = reviewing.asker.ask(&question).await;
         call.stop.check()?;
-        self.take(task, decision, question, &paths, reviewing, asker, story)
+        self.take(task, decision, question, &paths, reviewing, story)
     }
 
     /// Does what the person said.
@@ -190,11 +191,10 @@ impl Road {
         decision: Decision,
         question: Question<'_>,
         paths: &[&VaultPath],
-        reviewing: &mut Reviewing,
-        asker: &dyn Asker,
+        reviewing: &mut Reviewing<'_>,
         story: &mut Story<'_>,
     ) -> Result<Reviewed, Refusal> {
-        let by = asker.name();
+        let by = reviewing.asker.name();
         match decision {
             Decision::Yes(lifetime) => {
                 story.approval = Some(format!("{} by {by}", name(lifetime)));

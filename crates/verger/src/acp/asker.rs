@@ -12,6 +12,7 @@ use pipeline::{Asker, Decision, Lifetime, Question};
 
 use super::calls;
 use super::desk::Table;
+use crate::asker::{is_listed, listed};
 use crate::paper::one_line;
 
 /// How long a person may think.
@@ -73,6 +74,15 @@ fn request(table: &Table, question: &Question<'_>) -> RequestPermissionRequest {
     if let Some(target) = question.target {
         content.push(calls::text(format!("Reaches: {target}")));
     }
+    let listed: Vec<String> = listed(question)
+        .map(|(path, excerpt)| match excerpt {
+            "" => format!("- {path}"),
+            excerpt => format!("- {path}: {}", one_line(excerpt)),
+        })
+        .collect();
+    if !listed.is_empty() {
+        content.push(calls::text(listed.join("\n")));
+    }
     content.extend(calls::diffs(&table.root, question.changes));
     let paths: Vec<String> = question.changes.iter().map(|change| change.path().to_string()).collect();
     let fields = ToolCallUpdateFields::new()
@@ -85,10 +95,16 @@ fn request(table: &Table, question: &Question<'_>) -> RequestPermissionRequest {
     let rule = question.rule.describe();
     let options = CHOICES.iter().map(|(id, kind, lifetime)| {
         let name = match lifetime {
+            // An editor's dialog has no ticks: all or nothing.
+            Some(Lifetime::Once) if is_listed(question) => "Yes, share all of them, once".to_owned(),
+            Some(Lifetime::Task) if is_listed(question) => {
+                "Yes, and do not ask again in this turn".to_owned()
+            }
             Some(Lifetime::Once) => "Yes, once".to_owned(),
             Some(Lifetime::Always) => format!("Always: {rule}"),
             Some(Lifetime::Session) => format!("In this session: {rule}"),
             Some(Lifetime::Task) => format!("In this turn: {rule}"),
+            None if is_listed(question) => "No, share none of them".to_owned(),
             None => "No".to_owned(),
         };
         PermissionOption::new(*id, name, *kind)

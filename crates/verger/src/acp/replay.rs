@@ -60,6 +60,7 @@ impl Replay<'_> {
             | Step::Condensed { .. }
             | Step::Model { .. }
             | Step::Activated { .. }
+            | Step::Kept { .. }
             | Step::Child { .. }
             | Step::Spent { .. }
             | Step::Told { .. } => {}

@@ -1,12 +1,15 @@
-//! Asking the person in a conversation: the diff, then once, for the task, for the session, always, edited, or no.
+//! Asking the person in a conversation: the diff, then once, for the task, for the session, always, edited, or no. Notes that
+//! would be shared are listed with numbers.
+
+mod ticks;
 
 use std::sync::Arc;
 
 use pipeline::approve::Deciding;
-use pipeline::{Asker, Decision, Lifetime, Question};
+use pipeline::{Asker, Decision, Lifetime, Question, VaultPath};
 use serde_json::Value;
 
-use crate::asker::card;
+use crate::asker::{card, is_listed, listed};
 use crate::paper::{Paper, Simple};
 use crate::terminal::Terminal;
 
@@ -24,8 +27,10 @@ impl Asker for Person {
             let shown = card(&terminal.err, question);
             let prompt = prompt(&terminal.err, question);
             let input = question.input.clone();
+            let listed: Vec<VaultPath> = listed(question).map(|(path, _)| path.clone()).collect();
             let decided =
-                tokio::task::spawn_blocking(move || decide(&terminal, &shown, &prompt, &input)).await;
+                tokio::task::spawn_blocking(move || decide(&terminal, &shown, &prompt, &input, &listed))
+                    .await;
             decided.unwrap_or(Decision::No { reason: None })
         })
     }
@@ -39,17 +44,24 @@ impl Asker for Person {
     }
 }
 
-fn decide(terminal: &Terminal, shown: &str, prompt: &str, input: &Value) -> Decision {
+fn decide(terminal: &Terminal, shown: &str, prompt: &str, input: &Value, listed: &[VaultPath]) -> Decision {
     terminal.say(shown.trim_end_matches('\n'));
     for _ in 0..TRIES {
         let Some(line) = terminal.ask(prompt) else { break };
-        match understand(&line) {
+        let meant = match listed {
+            [] => understand(&line),
+            listed => ticks::understand(&line, listed),
+        };
+        match meant {
             Some(Meant::Decided(decision)) => return decision,
             Some(Meant::Edit) => match edited(terminal, input) {
                 Some(input) => return Decision::Edited(input),
                 None => terminal.note("nothing was changed"),
             },
-            None => terminal.note("please answer y, t, s, a, e or n"),
+            None if listed.is_empty() => terminal.note("please answer y, t, s, a, e or n"),
+            None => {
+                terminal.note("please answer y, t, s, a, e, n, or with numbers of the list: 1 3-5, not 2")
+            }
         }
     }
     Decision::No { reason: None }
@@ -80,6 +92,9 @@ fn edited(terminal: &Terminal, input: &Value) -> Option<Value> {
 fn prompt(paper: &Paper, question: &Question<'_>) -> String {
     let rule = question.rule.describe();
     let rule = paper.text(&rule);
+    if is_listed(question) {
+        return ticks::prompt(paper.simple, &rule);
+    }
     match paper.simple {
         Simple::Yes => format!(
             "1. yes, once\n2. no\n3. always for: {rule}\n4. yes, for this task\n5. yes, for this session\n6. edit the input\nYour choice (2): "
