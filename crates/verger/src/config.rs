@@ -295,15 +295,6 @@ pub struct Config {
     pub note: Note,
 }
 
-/// What the person wants to be asked beyond changes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Approve {
-    /// Which notes may be read.
-    pub reads: bool,
-    /// Which results may go to the model.
-    pub results: bool,
-}
-
 /// What `config.toml` says about chats that live in notes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Note {
@@ -385,12 +376,8 @@ impl Config {
             "limits.read_only" => {
                 self.limits.read_only = value.as_bool().ok_or_else(|| wrong(name, "true or false"))?;
             }
-            "approve.reads" => {
-                self.review.reads = value.as_bool().ok_or_else(|| wrong(name, "true or false"))?;
-            }
-            "approve.results" => {
-                self.review.results = value.as_bool().ok_or_else(|| wrong(name, "true or false"))?;
-            }
+            "approve.reads" => self.review.reads = yes_or_no(name, value)?,
+            "approve.results" => self.review.results = yes_or_no(name, value)?,
             "checkpoints.keep_days" => {
                 self.retention.age_ms = whole(name, value)?.saturating_mul(24 * 3_600 * 1_000);
             }
