@@ -27,7 +27,7 @@ pub struct Serve {
 }
 
 /// An answer: `status`, headers in small letters, body.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Answer {
     pub status: u16,
     pub head: String,
@@ -214,6 +214,13 @@ impl Drop for Serve {
     fn drop(&mut self) {
         self.child.kill().ok();
         self.child.wait().ok();
+    }
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shown: String = self.body.chars().take(2_000).collect();
+        write!(f, "{}\n\n{shown}", self.head)
     }
 }
 
