@@ -65,9 +65,11 @@ pub(crate) async fn work(
     spawning: Vec<(Numbered, Vec<Order>)>,
 ) -> Result<(), Trouble> {
     let mut working = Vec::new();
+    let mut names = Vec::new();
     for (one, orders) in spawning {
         let mut children = Vec::new();
-        for (index, order) in orders.into_iter().enumerate() {
+        for (index, mut order) in orders.into_iter().enumerate() {
+            order.child.name = own_name(&mut names, order.child.name);
             children.push(prepare(talk, host, purse, halt, &one, index, order).await?);
         }
         working.push(async move { (one, join_all(children.into_iter().map(run)).await) });
@@ -80,6 +82,18 @@ pub(crate) async fn work(
         calls::end(talk, host, &one, told, 0).await?;
     }
     Ok(())
+}
+
+/// Whoever watches tells children by their names, so two that work at the same time have two.
+fn own_name(known: &mut Vec<String>, wanted: String) -> String {
+    let mut name = wanted.clone();
+    let mut count = 1;
+    while known.contains(&name) {
+        count += 1;
+        name = format!("{wanted} ({count})");
+    }
+    known.push(name.clone());
+    name
 }
 
 /// A child, ready to work; or why there is none.

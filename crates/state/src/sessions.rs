@@ -189,6 +189,24 @@ impl Sessions {
         })
     }
 
+    /// The kind of the newest step that is of one of these kinds. Reads no bodies, so it can be asked of many conversations;
+    /// whoever goes on with one reads and compares everything.
+    pub fn newest(&self, session: &str, kinds: &[&str]) -> Result<Option<String>, Error> {
+        self.inner.db.read(|look| {
+            let row = row::session(look, session)?;
+            let mut statement =
+                look.prepare_cached("SELECT kind FROM steps WHERE session = ?1 ORDER BY number DESC")?;
+            let mut rows = statement.query(params![row.key])?;
+            while let Some(found) = rows.next()? {
+                let kind: String = found.get(0)?;
+                if kinds.contains(&kind.as_str()) {
+                    return Ok(Some(kind));
+                }
+            }
+            Ok(None)
+        })
+    }
+
     /// What is known of a conversation, by its whole id.
     pub fn header(&self, id: &str) -> Result<Header, Error> {
         self.inner.db.read(|look| row::session(look, id).map(|row| row.header))

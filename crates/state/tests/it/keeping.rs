@@ -27,6 +27,20 @@ fn steps_come_back_in_order_with_their_numbers() {
 }
 
 #[test]
+fn the_newest_step_of_some_kinds_is_known_without_reading_them_all() {
+    let room = Room::new();
+    room.sessions.create(&new("a1", 5)).unwrap();
+    let newest = || room.sessions.newest("a1", &["asked", "over"]).unwrap();
+    assert_eq!(newest(), None);
+    let step = |kind| NewStep { kind, body: json!({}), said: None };
+    for (kind, expected) in [("asked", "asked"), ("call", "asked"), ("over", "over"), ("model", "over")] {
+        room.sessions.append("a1", &[step(kind)], 10).unwrap();
+        assert_eq!(newest().as_deref(), Some(expected), "{kind}");
+    }
+    assert!(matches!(room.sessions.newest("b", &["asked"]), Err(Error::Missing { .. })));
+}
+
+#[test]
 fn a_title_is_one_line_and_another_agent_can_go_on() {
     let room = Room::new();
     let long = format!("  two\nlines\u{1b}[31m {}", "x".repeat(500));

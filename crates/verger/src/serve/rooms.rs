@@ -34,6 +34,8 @@ const MOST: usize = 512;
 const MOST_TURNS: usize = 128;
 /// After so many seconds without anybody a conversation is let go.
 const IDLE: u64 = 300;
+/// The same where there is no space left.
+const RESTING: u64 = 10;
 /// How often that is looked at.
 const ROUND: Duration = Duration::from_secs(30);
 /// How long turns may take to end.
@@ -85,7 +87,7 @@ impl Rooms {
             }
         }
         if rooms.len() >= MOST {
-            rooms.retain(|_, room| room.is_busy() || room.live.is_watched());
+            rooms.retain(|_, room| room.live.is_watched() || !room.is_idle_for(RESTING));
         }
         if rooms.len() >= MOST {
             return Err(too_many("conversations are open", MOST));
@@ -96,7 +98,7 @@ impl Rooms {
         Ok(room)
     }
 
-    /// Begins a turn in this conversation; `None` where one runs.
+    /// Whether one more turn may run.
     pub fn may_run(&self) -> Result<(), Problem> {
         match self.rooms().values().filter(|room| room.is_busy()).count() < MOST_TURNS {
             true => Ok(()),
@@ -173,10 +175,8 @@ impl Rooms {
                     // A lease is given back on the disk.
                     let _ = tokio::task::spawn_blocking(move || drop(held)).await;
                 }
-                if !room.live.is_watched() && room.is_idle_for(IDLE) {
-                    house.rooms.close(&room.id);
-                }
             }
+            house.rooms.rooms().retain(|_, room| room.live.is_watched() || !room.is_idle_for(IDLE));
         }
     }
 

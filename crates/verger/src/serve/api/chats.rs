@@ -120,7 +120,13 @@ async fn choices(State(house): State<Arc<House>>) -> Json<Value> {
 /// A conversation in a list.
 fn entry(house: &House, header: &Header) -> Value {
     let room = house.rooms.find(&header.id);
-    let head = room.as_ref().map(|room| room.live.head());
+    let half_way = match &room {
+        Some(room) => room.live.head().half_way,
+        None => {
+            let newest = house.study().mind.sessions.newest(&header.id, &["asked", "over"]);
+            newest.is_ok_and(|kind| kind.as_deref() == Some("asked"))
+        }
+    };
     json!({
         "id": header.id,
         "title": header.title,
@@ -130,7 +136,7 @@ fn entry(house: &House, header: &Header) -> Value {
         "updated_ms": header.updated_ms,
         "running": room.is_some_and(|room| room.is_busy()),
         "waiting": house.inbox.waits(&header.id),
-        "half_way": head.map(|head| head.half_way),
+        "half_way": half_way,
     })
 }
 

@@ -12,6 +12,9 @@ use super::replay::Read;
 use crate::study::Study;
 use crate::talks::Chosen;
 
+/// How many messages may wait for the next round of a turn.
+const MOST_ADDED: usize = 20;
+
 /// An open conversation.
 pub struct Room {
     /// Its id.
@@ -115,13 +118,13 @@ impl Room {
         Some(self.run(&mut state))
     }
 
-    /// Begins a turn; where one runs, that one hears the words.
+    /// Begins a turn; where one runs, that one hears the words, unless too much waits to be heard.
     pub fn begin_or_add(self: &Arc<Room>, text: impl FnOnce() -> Option<String>) -> Option<Begin> {
         let mut state = self.state();
         if state.halt.is_none() {
             return Some(Begin::Turn(self.run(&mut state)));
         }
-        let text = text()?;
+        let text = text().filter(|_| state.added.len() < MOST_ADDED)?;
         let item = self.live.change(|stage| stage.main.added(&mut stage.transcript, &text));
         state.added.push((item, text));
         Some(Begin::Added)
