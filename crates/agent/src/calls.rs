@@ -12,7 +12,7 @@ use crate::halt::Halt;
 use crate::mind::Talk;
 use crate::purse::Purse;
 use crate::steer;
-use crate::step::{Over, Step};
+use crate::step::{Ending, Over, Step};
 use crate::trouble::Trouble;
 
 /// Makes the calls that are open. `Some`: the turn is over.
@@ -143,7 +143,7 @@ async fn read(
     let mut steps = Vec::with_capacity(batch.len());
     for (one, outcome) in batch.iter().zip(&outcomes) {
         let told = Told::of(outcome, task, talk.refusals.about(&one.call.name));
-        steps.push(told.step(one, talk));
+        steps.push(told.step(one, talk, took));
         told.show(host, one, took);
     }
     talk.record(steps).await
@@ -227,7 +227,7 @@ pub(crate) async fn end(
     told: Told,
     took: u64,
 ) -> Result<(), Trouble> {
-    let step = told.step(one, talk);
+    let step = told.step(one, talk, took);
     talk.record(vec![step]).await?;
     told.show(host, one, took);
     Ok(())
@@ -315,7 +315,8 @@ impl Told {
         }
     }
 
-    fn step(&self, one: &Numbered, talk: &Talk) -> Step {
+    fn step(&self, one: &Numbered, talk: &Talk, milliseconds: u64) -> Step {
+        let changed = self.changed.iter().take(Ending::MOST).cloned().collect();
         Step::Ended {
             id: one.call.id.clone(),
             name: one.call.name.clone(),
@@ -323,6 +324,7 @@ impl Told {
             failed: self.failed,
             checkpoint: self.checkpoint.clone(),
             legs: talk.legs(),
+            ending: Ending { outcome: self.outcome.to_owned(), changed, milliseconds },
         }
     }
 

@@ -304,7 +304,15 @@ mod tests {
 
     fn ended(id: &str) -> Step {
         let (id, name, text) = (id.to_owned(), "read_file".to_owned(), format!("of {id}"));
-        Step::Ended { id, name, text, failed: false, checkpoint: None, legs: Legs::default() }
+        Step::Ended {
+            id,
+            name,
+            text,
+            failed: false,
+            checkpoint: None,
+            legs: Legs::default(),
+            ending: crate::step::Ending::default(),
+        }
     }
 
     fn asked(text: &str) -> Step {
@@ -372,9 +380,15 @@ mod tests {
     fn legs_are_never_taken_away() {
         let legs = |private| Legs { private, untrusted: private, left: false };
         let step = |private| match ended("1") {
-            Step::Ended { id, name, text, failed, checkpoint, .. } => {
-                Step::Ended { id, name, text, failed, checkpoint, legs: legs(private) }
-            }
+            Step::Ended { id, name, text, failed, checkpoint, .. } => Step::Ended {
+                id,
+                name,
+                text,
+                failed,
+                checkpoint,
+                legs: legs(private),
+                ending: crate::step::Ending::default(),
+            },
             other => other,
         };
         let conversation = of(&[asked("hi"), answered(vec![call("1")]), step(true), step(false)]);

@@ -35,5 +35,5 @@ pub use door::{Answers, Door, News};
 pub use halt::Halt;
 pub use mind::{Cast, Mind, Persona, SkillText, Talk};
 pub use purse::Limits;
-pub use step::{Over, Step};
+pub use step::{Ending, Over, Step};
 pub use trouble::Trouble;

@@ -234,6 +234,11 @@ impl Talk {
         &self.persona
     }
 
+    /// It may call at most this from now on, whatever agent it is or becomes; its children neither.
+    pub fn keep_within(&mut self, most: &Rights) {
+        self.ceiling = self.ceiling.within(most);
+    }
+
     /// Whether a turn was left half way.
     pub fn is_half_way(&self) -> bool {
         self.conversation.turn.is_some()

@@ -63,6 +63,9 @@ pub enum Step {
         checkpoint: Option<String>,
         /// Which legs stand now.
         legs: Legs,
+        /// How it ended, for people who look at it later; older steps do not say.
+        #[serde(default, skip_serializing_if = "Ending::is_unknown")]
+        ending: Ending,
     },
     /// The beginning was replaced by a summary.
     Condensed {
@@ -131,6 +134,29 @@ pub enum Step {
         /// How it ended.
         how: Over,
     },
+}
+
+/// What people want to know of a call that has ended, and the model does not.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Ending {
+    /// `answered`, `done`, `steered`, `shown`, `refused`, `denied`; empty where nobody wrote it down.
+    #[serde(default)]
+    pub outcome: String,
+    /// The notes that it changed, the first of them where there are many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// How long it took.
+    #[serde(default)]
+    pub milliseconds: u64,
+}
+
+impl Ending {
+    /// How many changed notes are named.
+    pub const MOST: usize = 200;
+
+    fn is_unknown(&self) -> bool {
+        self.outcome.is_empty()
+    }
 }
 
 /// How a turn ended.

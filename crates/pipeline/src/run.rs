@@ -31,13 +31,13 @@ use review::{Reviewed, Reviewing};
 
 /// The one road. It owns the vault; nobody else can change it.
 pub struct Road {
-    vault: Vault,
+    vault: Arc<Vault>,
     /// All tools.
     pub registry: Registry,
     /// Standing grants.
-    pub grants: Grants,
+    pub grants: Arc<Grants>,
     /// The audit.
-    pub audit: Audit,
+    pub audit: Arc<Audit>,
     world: Box<dyn World>,
 }
 
@@ -215,7 +215,17 @@ impl Road {
         world: Box<dyn World>,
     ) -> Result<Road, Refusal> {
         audit.catch_up(vault.commits_with_notes().into_iter())?;
+        let (vault, grants, audit) = (Arc::new(vault), Arc::new(grants), Arc::new(audit));
         Ok(Road { vault, registry, grants, audit, world })
+    }
+
+    /// The same road with other tools: one vault, one audit, one list of grants. For a second door whose callers know the
+    /// tools by other names.
+    #[must_use]
+    pub fn beside(&self, registry: Registry, world: Box<dyn World>) -> Road {
+        let (vault, grants, audit) =
+            (Arc::clone(&self.vault), Arc::clone(&self.grants), Arc::clone(&self.audit));
+        Road { vault, registry, grants, audit, world }
     }
 
     /// Runs one call. Always answers, always audits.

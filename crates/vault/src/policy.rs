@@ -22,6 +22,33 @@ pub const IGNORE_FILES: [&str; 3] = [".verger/ignore", ".vergerignore", ".obsidi
 /// Files whose patterns make paths read-only for every agent.
 pub const PROTECT_FILES: [&str; 3] = [".verger/protect", ".vergerprotected", ".obsidian-agentprotected"];
 
+/// The two files of rules that a person writes. The older names are still read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleFile {
+    /// What is hidden.
+    Ignore,
+    /// What is read-only.
+    Protect,
+}
+
+impl RuleFile {
+    /// Where it lies.
+    pub fn name(self) -> &'static str {
+        match self {
+            RuleFile::Ignore => IGNORE_FILES[0],
+            RuleFile::Protect => PROTECT_FILES[0],
+        }
+    }
+
+    /// The older names that count as well.
+    pub fn others(self) -> &'static [&'static str] {
+        match self {
+            RuleFile::Ignore => &IGNORE_FILES[1..],
+            RuleFile::Protect => &PROTECT_FILES[1..],
+        }
+    }
+}
+
 /// What one agent may read and write.
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
@@ -212,6 +239,18 @@ fn is_hit(rules: &Gitignore, text: &str) -> bool {
         rules.matched(&part, true).is_ignore()
             || (count == names.len() && rules.matched(&part, false).is_ignore())
     })
+}
+
+impl Rules {
+    /// Whether an ignore file hides this path.
+    pub fn hides(&self, path: &VaultPath) -> bool {
+        matches(&self.ignore, path)
+    }
+
+    /// Whether a protect file makes this path read-only.
+    pub fn protects(&self, path: &VaultPath) -> bool {
+        matches(&self.protect, path)
+    }
 }
 
 impl Scope {

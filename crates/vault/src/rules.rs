@@ -4,6 +4,8 @@
 //! Called by `Vault::rules`. Deliberately not here: what a rule means (`policy.rs`). A change made outside holds from the
 //! very next call on: `a_rule_that_changes_holds_at_once`.
 
+pub(crate) mod write;
+
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 

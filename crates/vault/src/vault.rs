@@ -12,7 +12,7 @@ use crate::commit::{self, Commit, Receipt};
 use crate::disk::{Disk, Stage};
 use crate::error::{Error, Result};
 use crate::finder::Finder;
-use crate::policy::{Rules, Scope};
+use crate::policy::{RuleFile, Rules, Scope};
 use crate::recover;
 use crate::rules::RuleBook;
 pub(crate) use crate::rules::read_rules;
@@ -73,6 +73,22 @@ impl Vault {
     /// The vault's own rules: what its ignore and protect files say now.
     pub fn rules(&self) -> Result<Arc<Rules>> {
         self.rules.rules(&self.disk)
+    }
+
+    /// The text of a rule file, for the person who wrote it; no tool and no model asks for it.
+    pub fn rule_text(&self, file: RuleFile) -> Result<Option<String>> {
+        crate::rules::write::text(&self.disk, file.name())
+    }
+
+    /// The text of a rule file under one of its older names.
+    pub fn older_rule_text(&self, name: &'static str) -> Result<Option<String>> {
+        crate::rules::write::text(&self.disk, name)
+    }
+
+    /// Puts a text into a rule file, if it still holds `before`. For the person only: the road refuses these paths to everybody,
+    /// so no tool can. Without a checkpoint, because nothing that goes by the road could take it back.
+    pub fn write_rules(&self, file: RuleFile, before: Option<&str>, after: &str) -> Result<()> {
+        crate::rules::write::write(&self.disk, &self.store(), file, before, after)
     }
 
     /// What somebody with this scope sees.

@@ -122,9 +122,21 @@ pub struct ServeOptions {
     /// Print a new login link for the server that runs at this address, and end.
     #[arg(long)]
     pub link: bool,
-    /// Print a unit for systemd or launchd that starts this server, and end.
-    #[arg(long)]
-    pub print_service: bool,
+    /// Print a file for systemd or launchd that starts this server with these options at login, and end.
+    #[arg(long, value_name = "KIND", num_args = 0..=1, default_missing_value = crate::serve::service::USUAL)]
+    pub print_service: Option<crate::serve::service::Manager>,
+    /// Make an access token of this name for a program, print it, and end.
+    #[arg(long, value_name = "NAME")]
+    pub new_token: Option<String>,
+    /// How far the new token reaches; may be given several times. Without it: read and chat.
+    #[arg(long, value_enum, value_name = "WHAT", requires = "new_token")]
+    pub may: Vec<crate::serve::tokens::May>,
+    /// Encrypt with this certificate (a PEM file, the whole chain).
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// The certificate's private key (a PEM file).
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
     /// Listen for other machines although nothing is encrypted.
     #[arg(long)]
     pub without_tls: bool,

@@ -3,6 +3,8 @@
 //! [`KEYS`] is the one table: the reader, the template that `init` writes and `docs/config.md` all follow from it.
 //! The environment (`OBSIDIAN_READ_PATHS` …) narrows what the file says, never widens it.
 
+pub mod write;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +29,7 @@ pub struct Key {
 }
 
 /// Every key there is.
-pub const KEYS: [Key; 35] = [
+pub const KEYS: [Key; 37] = [
     Key {
         name: "vault",
         kind: "path",
@@ -51,6 +53,18 @@ pub const KEYS: [Key; 35] = [
         kind: "true or false",
         default: "false",
         meaning: "Nothing may be changed.",
+    },
+    Key {
+        name: "approve.reads",
+        kind: "true or false",
+        default: "false",
+        meaning: "Before the agent reads notes, you are asked which of them it may read.",
+    },
+    Key {
+        name: "approve.results",
+        kind: "true or false",
+        default: "false",
+        meaning: "Before what a search found goes to the model, you are asked which of it may go.",
     },
     Key {
         name: "checkpoints.keep_days",
@@ -146,7 +160,7 @@ pub const KEYS: [Key; 35] = [
         name: "providers",
         kind: "table of providers",
         default: "{}",
-        meaning: "Services that have models, each under its name: `dialect` (`openai`, `responses`, `anthropic`, `gemini`, `ollama`), `url`, `key_env` (the environment variable that holds the key), `window`, `stream`, `tools`, `prices`. The well-known ones need no entry. See `docs/guide/models.md`.",
+        meaning: "Services that have models, each under its name: `dialect` (`openai`, `responses`, `anthropic`, `gemini`, `ollama`), `url`, `key_env` (the environment variable that holds the key) or `key = \"keyring\"` (the system's keyring holds it) or `key_file` (a file that only you can read), `window`, `stream`, `tools`, `prices`. The well-known ones need no entry. See `docs/guide/models.md`.",
     },
     Key {
         name: "chat.agent",
@@ -269,6 +283,8 @@ pub struct Config {
     pub limits: Limits,
     /// How long checkpoints are kept.
     pub retention: Retention,
+    /// What is asked beyond changes.
+    pub approve: Approve,
     /// Other MCP servers.
     pub servers: Vec<tools::foreign::Server>,
     /// What turns text into vectors.
@@ -277,6 +293,15 @@ pub struct Config {
     pub chat: Chat,
     /// Chats that live in notes.
     pub note: Note,
+}
+
+/// What the person wants to be asked beyond changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Approve {
+    /// Which notes may be read.
+    pub reads: bool,
+    /// Which results may go to the model.
+    pub results: bool,
 }
 
 /// What `config.toml` says about chats that live in notes.
@@ -327,14 +352,15 @@ impl Config {
     /// Reads `config.toml` in this folder and narrows it by the environment. No file is an empty one.
     pub fn load(folder: &Path) -> Result<Config, Failure> {
         let file = folder.join("config.toml");
-        let config = match read(&file)? {
-            Some(text) => {
-                let checked = |config: Config| config.embedding.choice().map(|_| config);
-                let parsed = Config::parse(&text).and_then(checked);
-                parsed.map_err(|problem| bad(&file, &problem.message, &problem.hint))?
-            }
-            None => Config::default(),
-        };
+        let text = read(&file)?;
+        Config::of_text(&file, text.as_deref().unwrap_or_default())
+    }
+
+    /// What this text would say as the `config.toml` at this place, narrowed by the environment.
+    pub fn of_text(file: &Path, text: &str) -> Result<Config, Failure> {
+        let checked = |config: Config| config.embedding.choice().map(|_| config);
+        let parsed = Config::parse(text).and_then(checked);
+        let config = parsed.map_err(|problem| bad(file, &problem.message, &problem.hint))?;
         config.narrowed_by(&|name| std::env::var(name).ok())
     }
 
@@ -359,6 +385,8 @@ impl Config {
             "limits.read_only" => {
                 self.limits.read_only = value.as_bool().ok_or_else(|| wrong(name, "true or false"))?;
             }
+            "approve.reads" => self.approve.reads = yes_or_no(name, value)?,
+            "approve.results" => self.approve.results = yes_or_no(name, value)?,
             "checkpoints.keep_days" => {
                 self.retention.age_ms = whole(name, value)?.saturating_mul(24 * 3_600 * 1_000);
             }
@@ -540,6 +568,10 @@ fn flat(table: &Table) -> Vec<(String, &Value)> {
 
 fn text<'v>(name: &str, value: &'v Value) -> Result<&'v str, Problem> {
     value.as_str().filter(|text| !text.trim().is_empty()).ok_or_else(|| wrong(name, "a text in quotes"))
+}
+
+fn yes_or_no(name: &str, value: &Value) -> Result<bool, Problem> {
+    value.as_bool().ok_or_else(|| wrong(name, "true or false"))
 }
 
 fn whole(name: &str, value: &Value) -> Result<i64, Problem> {

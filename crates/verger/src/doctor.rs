@@ -18,7 +18,7 @@ use crate::terminal::Terminal;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Finding {
+pub struct Finding {
     verdict: Verdict,
     what: &'static str,
     detail: String,
@@ -104,11 +104,17 @@ fn look(global: &Global) -> Vec<Finding> {
             return findings;
         }
     };
-    findings.extend(vault_folder(&place.root));
-    findings.extend(data_folder(&place));
-    findings.extend(inside(&place));
+    findings.extend(look_at(&place, &config));
+    findings
+}
+
+/// Looks at one vault, its data and what the configuration says of it.
+pub fn look_at(place: &Place, config: &Config) -> Vec<Finding> {
+    let mut findings = vault_folder(&place.root);
+    findings.extend(data_folder(place));
+    findings.extend(inside(place));
     findings.extend(contents(&place.root));
-    findings.push(meaning(&config));
+    findings.push(meaning(config));
     if config.limits.read_only {
         findings.push(warn(
             "limits",

@@ -3,7 +3,7 @@
 //! Every client has its own file, format and name for the entry; [`Client`] is the one table. Only the entry is touched, every
 //! other byte stays, the old file is kept beside it, and what cannot be read is refused with its place.
 
-mod files;
+pub mod files;
 mod json;
 mod toml;
 mod yaml;
@@ -129,6 +129,13 @@ impl Client {
     }
 }
 
+/// Every client with the name that `verger mcp install` knows it by, and where its settings lie.
+pub fn clients() -> Vec<(String, Option<PathBuf>)> {
+    use clap::ValueEnum as _;
+    let name = |client: &Client| client.to_possible_value().map(|value| value.get_name().to_owned());
+    Client::value_variants().iter().filter_map(|client| Some((name(client)?, client.file().ok()))).collect()
+}
+
 /// Writes, shows or takes out the entry.
 pub fn install(global: &Global, wanted: &Install, terminal: &Terminal) -> Result<(), Failure> {
     check_name(&wanted.name)?;
@@ -188,7 +195,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
 }
 
 /// This program, by its whole path: clients with windows do not know the shell's.
-fn program() -> Result<String, Failure> {
+pub fn program() -> Result<String, Failure> {
     let failed =
         |what: String| Failure::new(Exit::Failed, "internal", what, "start verger by its whole path");
     let path = std::env::current_exe()

@@ -7,6 +7,7 @@ mod answer;
 mod app;
 mod asker;
 pub mod auth;
+pub mod beside;
 mod complete;
 mod desk;
 pub mod desktop;

@@ -223,6 +223,16 @@ pub fn read_named(path: &Path) -> Result<String, Failure> {
     })
 }
 
+/// Makes the vault's data folder, for its owner only, where there is none yet.
+#[expect(clippy::disallowed_methods, reason = "the folder of the vault's data, before the vault is opened")]
+pub fn make_data(place: &Place) -> Result<(), Failure> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&place.data).map_err(|error| {
+        let message = format!("{} cannot be made: {error}", place.data.display());
+        Failure::new(Exit::Failed, "io", message, "see whether you may write there")
+    })
+}
+
 /// The secret in a file that only its owner can read; where there is none, the file is made with `fresh` in it.
 #[expect(clippy::disallowed_methods, reason = "a file that the person named, anywhere on the machine")]
 pub fn secret(file: &Path, fresh: &str) -> Result<String, Failure> {
@@ -254,6 +264,47 @@ pub fn secret(file: &Path, fresh: &str) -> Result<String, Failure> {
         return failed("holds no token of 32 characters or more".to_owned(), "remove it, and one is made");
     }
     Ok(text)
+}
+
+/// The text of a file that only its owner can read.
+#[expect(clippy::disallowed_methods, reason = "a key that the person keeps in a file")]
+pub fn read_private(file: &Path) -> Result<String, String> {
+    use std::os::unix::fs::MetadataExt as _;
+    match std::fs::metadata(file) {
+        Ok(found) if !found.is_file() || found.len() > 64 * 1024 => {
+            Err("it is no file with a key".to_owned())
+        }
+        Ok(found) if found.mode() & 0o077 != 0 => {
+            Err("others can read it; take their rights away: chmod 600".to_owned())
+        }
+        Ok(_) => std::fs::read_to_string(file).map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Writes a file that only its owner can read; what was there is replaced, a link is not followed.
+#[expect(clippy::disallowed_methods, reason = "a key that the person keeps in a file")]
+pub fn write_private(file: &Path, text: &str) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let fresh = file.with_extension("new");
+    std::fs::remove_file(&fresh).ok();
+    let mut made = File::options().write(true).create_new(true).mode(0o600).open(&fresh)?;
+    made.write_all(text.as_bytes())?;
+    made.sync_all()?;
+    std::fs::rename(&fresh, file)
+}
+
+/// Takes such a file away; whether it was there.
+#[expect(clippy::disallowed_methods, reason = "a key that the person keeps in a file")]
+pub fn remove_private(file: &Path) -> std::io::Result<bool> {
+    match std::fs::remove_file(file) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// The text of a small file that may be missing; anything else in its place is as good as missing.

@@ -1,18 +1,27 @@
 //! `verger serve`: a web page for the vault and its agent, on this machine, and the API behind it.
 //!
 //! Here: the start and the end. `house.rs` holds what all requests share, `gate.rs` decides who is let in, `page.rs` gives the
-//! page, `api/*` answers it. Every call that touches notes walks the road; the page is one more door.
+//! page, `api/*` answers it. Programs come in by `openai.rs` and `mcp.rs`, with a token of `tokens.rs`. Every call that touches notes
+//! walks the road; the page is one more door.
 
 mod api;
+mod asker;
 mod diffs;
 mod gate;
 mod house;
+mod inbox;
 mod keys;
 mod login;
+mod mcp;
+mod openai;
 mod page;
 mod problem;
 mod proposal;
 mod render;
+mod rooms;
+mod said;
+pub mod service;
+pub mod tokens;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -32,8 +41,9 @@ use crate::place;
 use crate::socket::{self, Signals};
 use crate::study::{Study, Wanted};
 use crate::terminal::Terminal;
-use house::House;
+use house::{House, Reached};
 use keys::Keys;
+use tokens::{May, Tokens};
 
 /// How many ports above the wanted one are tried when it is taken.
 const PORT_RETRIES: u16 = 10;
@@ -44,11 +54,19 @@ const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Serves the page until a signal to end comes.
 pub fn serve(global: &Global, options: &ServeOptions, terminal: &Terminal) -> Result<(), Failure> {
-    let may_listen = options.address.ip().is_loopback() || options.without_tls;
+    if let Some(manager) = options.print_service {
+        return service::print(manager, global, options, terminal);
+    }
+    if let Some(name) = &options.new_token {
+        return new_token(global, name, &options.may, terminal);
+    }
+    let encrypted = options.tls_cert.is_some();
+    let may_listen = options.address.ip().is_loopback() || options.without_tls || encrypted;
     if !may_listen {
         let message =
             format!("{} can be reached by other machines, and nothing would be encrypted", options.address);
-        let hint = "listen on 127.0.0.1 and let a proxy with TLS pass requests on (--public-url), or add --without-tls";
+        let hint = "give --tls-cert and --tls-key, or listen on 127.0.0.1 and let a proxy with TLS pass requests on \
+                    (--public-url), or add --without-tls";
         return Err(Failure::new(Exit::Usage, "not_encrypted", message, hint));
     }
     if options.link {
@@ -73,8 +91,8 @@ pub fn serve(global: &Global, options: &ServeOptions, terminal: &Terminal) -> Re
         )
     })?;
     let keys = Keys::open(&study.place)?;
-    let house =
-        runtime.block_on(async { House::new(study, wanted, agent, keys, options.public_url.as_deref()) });
+    let reached = Reached { public: options.public_url.as_deref(), tls: encrypted };
+    let house = runtime.block_on(async { House::new(study, wanted, agent, keys, reached) });
     let ended = runtime.block_on(run(&house, options, terminal));
     runtime.shutdown_timeout(FAREWELL);
     if let Err(error) = house.study().mind.road.vault().save() {
@@ -86,10 +104,15 @@ pub fn serve(global: &Global, options: &ServeOptions, terminal: &Terminal) -> Re
 
 async fn run(house: &Arc<House>, options: &ServeOptions, terminal: &Terminal) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
+    let tls = match (&options.tls_cert, &options.tls_key) {
+        (Some(certificates), Some(key)) => Some(socket::tls::open(certificates, key)?),
+        _ => None,
+    };
     let pause = Duration::from_millis(10);
     let listener = socket::listen(options.address, PORT_RETRIES, pause, "--address").await?;
     let address = listener.local_addr().unwrap_or(options.address);
     house.listens_at(address);
+    house.open_mcp()?;
     let link = house.keys.link(&base(options, address))?;
     match terminal.json {
         true => terminal.json(&serde_json::json!({"ok": true, "data": {"url": base(options, address), "link": link}})),
@@ -104,7 +127,7 @@ async fn run(house: &Arc<House>, options: &ServeOptions, terminal: &Terminal) ->
     house.begin();
     let (close, closing) = watch::channel(false);
     let mut connections = JoinSet::new();
-    socket::accept(&listener, &router(house), &closing, &mut connections, &mut signals).await;
+    socket::accept(&listener, tls.as_ref(), &router(house), &closing, &mut connections, &mut signals).await;
     drop(listener);
     terminal.note("ending");
     house.end().await;
@@ -121,6 +144,8 @@ fn router(house: &Arc<House>) -> Router {
         .merge(page::routes())
         .merge(login::routes())
         .merge(inside)
+        .merge(openai::routes())
+        .merge(mcp::routes())
         .fallback(page::nothing_here)
         .layer(middleware::from_fn_with_state(Arc::clone(house), gate::from_where))
         .with_state(Arc::clone(house))
@@ -138,10 +163,28 @@ fn link(global: &Global, options: &ServeOptions, terminal: &Terminal) -> Result<
     Ok(())
 }
 
+/// Makes an access token and prints it.
+fn new_token(global: &Global, name: &str, may: &[May], terminal: &Terminal) -> Result<(), Failure> {
+    let config = Config::load(&place::config_folder()?)?;
+    let place = place::find(global.one_vault()?, &config)?;
+    let may = if may.is_empty() { &[May::Read, May::Chat] } else { may };
+    let token = Tokens::at(&place).make(&Keys::open(&place)?, name, may)?;
+    match terminal.json {
+        true => terminal
+            .json(&serde_json::json!({"ok": true, "data": {"name": name, "may": may, "token": token}})),
+        false => {
+            terminal.data_line(&token);
+            terminal.note("this is shown only now; revoke it in the page's settings");
+        }
+    }
+    Ok(())
+}
+
 /// The address that people type.
 fn base(options: &ServeOptions, address: SocketAddr) -> String {
     match &options.public_url {
         Some(url) => url.trim_end_matches('/').to_owned(),
+        None if options.tls_cert.is_some() => format!("https://{address}"),
         None => format!("http://{address}"),
     }
 }

@@ -3,6 +3,7 @@
 //! Called by `mcp/http.rs` and `serve.rs`. Deliberately not here: who is let in, and what requests mean.
 
 pub mod origin;
+pub mod tls;
 mod unread;
 
 use std::io::ErrorKind;
@@ -14,9 +15,11 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 
 use crate::failure::{Exit, Failure};
 use crate::mcp::complain;
@@ -64,9 +67,10 @@ fn cannot_listen(address: SocketAddr, why: &str, flag: &str) -> Failure {
     Failure::new(Exit::Failed, "http", format!("cannot listen on {address}: {why}"), hint)
 }
 
-/// Takes connections until a signal comes.
+/// Takes connections until a signal comes; encrypted ones, where there is something to do that with.
 pub async fn accept(
     listener: &TcpListener,
+    tls: Option<&TlsAcceptor>,
     router: &Router,
     closing: &watch::Receiver<bool>,
     connections: &mut JoinSet<()>,
@@ -85,10 +89,18 @@ pub async fn accept(
         };
         match accepted {
             Ok((stream, _)) => {
-                let (router, closing) = (router.clone(), closing.clone());
+                let (router, closing, tls) = (router.clone(), closing.clone(), tls.cloned());
+                stream.set_nodelay(true).ok();
                 connections.spawn(async move {
                     let _place = place;
-                    talk(stream, router, closing).await;
+                    match tls {
+                        None => talk(stream, router, closing).await,
+                        // Who cannot agree with us on a key, or takes too long, is let go without a word.
+                        Some(tls) => match tokio::time::timeout(HEAD, tls.accept(stream)).await {
+                            Ok(Ok(stream)) => talk(stream, router, closing).await,
+                            Ok(Err(_)) | Err(_) => {}
+                        },
+                    }
                 });
             }
             // Usually too many open files; a moment later there are fewer.
@@ -98,8 +110,10 @@ pub async fn accept(
 }
 
 /// One connection, until one side closes it.
-async fn talk(stream: TcpStream, router: Router, mut closing: watch::Receiver<bool>) {
-    stream.set_nodelay(true).ok();
+async fn talk<S>(stream: S, router: Router, mut closing: watch::Receiver<bool>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)

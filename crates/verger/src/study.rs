@@ -1,6 +1,7 @@
 //! Where conversations are held: the road with the tools of a conversation, the models, the agents, the kept
 //! conversations. Every door that speaks with a model opens one.
 
+pub mod key;
 pub mod models;
 
 use std::sync::Arc;

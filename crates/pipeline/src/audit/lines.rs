@@ -199,7 +199,7 @@ mod tests {
         }
         let mut span = audit.here().unwrap();
         let mut seen = Vec::new();
-        let mut until = |stop: usize, span: &mut Span, seen: &mut Vec<usize>| {
+        let until = |stop: usize, span: &mut Span, seen: &mut Vec<usize>| {
             audit
                 .backwards(span, &mut |line| match number(line) < stop {
                     true => ControlFlow::Break(()),

@@ -115,6 +115,7 @@ async function begin() {
   buildRail();
   drawTheme();
   themeButton.addEventListener('click', switchTheme);
+  addEventListener('verger:theme', drawTheme);
   document.getElementById('open-palette').addEventListener('click', () => openPalette());
   offer('theme', { name: 'Switch between light and dark', run: switchTheme });
   offer('logout', { name: 'Log out', hint: 'this browser', run: () => post('/api/logout').then(() => location.replace('/login'), trouble) });

@@ -7,7 +7,7 @@ const SETTLED = 0.003;
 const LONGEST_MS = 2400;
 const ROUNDS = 260;
 const SHOW_MS = 33;
-const NEAR = 1.1; // how wide a square may look before it is taken apart
+const NEAR = 1.25; // how wide a square may look before it is taken apart
 const DEEPEST = 20;
 
 let n = 0;
@@ -22,7 +22,8 @@ let still = false;
 let running = false;
 let turn = 0;
 
-/* The tree: children of cell c at 4c; a cell has a sum of places and a weight; a leaf has one note. */
+/* The tree: children of cell c at 4c; a cell has a sum of places and a weight; `body` is the one note of a leaf, -2 for several
+   on one spot, -1 for a cell with children. */
 let children, weight, sumX, sumY, body;
 let cells = 0;
 
@@ -148,7 +149,7 @@ function round() {
   for (let at = 0; at < n; at += 1) {
     if (at === held) { x[at] = heldX; y[at] = heldY; vx[at] = vy[at] = 0; continue; }
     // What has no link would drift away for ever without this.
-    const home = (degree[at] ? 0.02 : 0.05) * heat;
+    const home = (degree[at] ? 0.02 : 0.12) * heat;
     vx[at] = (vx[at] - x[at] * home) * 0.62;
     vy[at] = (vy[at] - y[at] * home) * 0.62;
     x[at] += vx[at];
@@ -209,7 +210,7 @@ function sink(at) {
     sumY[cell] += y[at];
     if (weight[cell] === 1) { body[cell] = at; return; }
     // Notes on one spot share a cell.
-    if (depth >= DEEPEST || cells + 2 >= body.length) return;
+    if (depth >= DEEPEST || cells + 2 >= body.length) { body[cell] = -2; return; }
     size /= 2;
     if (alone >= 0) {
       const part = (x[alone] >= cellX + size ? 1 : 0) + (y[alone] >= cellY + size ? 2 : 0);
@@ -233,36 +234,39 @@ const stack = new Int32Array(4 * (DEEPEST + 4));
 const sizes = new Float32Array(4 * (DEEPEST + 4));
 
 function push(at) {
-  const [hereX, hereY] = [x[at], y[at]];
+  const hereX = x[at];
+  const hereY = y[at];
+  const strength = -58 * heat;
   let forceX = 0;
   let forceY = 0;
-  let top = 0;
-  stack[top] = 0;
-  sizes[top++] = rootSize;
+  let top = 1;
+  stack[0] = 0;
+  sizes[0] = rootSize * rootSize / (NEAR * NEAR);
   while (top > 0) {
-    const cell = stack[--top];
+    top -= 1;
+    const cell = stack[top];
     const size = sizes[top];
     const mass = weight[cell];
     let dx = sumX[cell] / mass - hereX;
     let dy = sumY[cell] / mass - hereY;
     let square = dx * dx + dy * dy;
-    const leaf = mass === 1 || (children[4 * cell] < 0 && children[4 * cell + 1] < 0 && children[4 * cell + 2] < 0 && children[4 * cell + 3] < 0);
-    if (leaf || size * size < NEAR * NEAR * square) {
-      if (body[cell] === at && mass === 1) continue;
+    if (size < square || body[cell] !== -1) {
+      if (body[cell] === at) continue;
       if (square < 1) {
         // On one spot: pushed apart in a direction of its own.
         dx += Math.cos(at) * 0.5;
         dy += Math.sin(at) * 0.5;
         square = 1;
       }
-      const force = (-58 * heat * mass) / square;
+      const force = (strength * mass) / square;
       forceX += dx * force;
       forceY += dy * force;
       continue;
     }
-    for (let part = 0; part < 4; part += 1) {
-      const below = children[4 * cell + part];
-      if (below >= 0) { stack[top] = below; sizes[top++] = size / 2; }
+    const first = 4 * cell;
+    for (let part = first; part < first + 4; part += 1) {
+      const below = children[part];
+      if (below >= 0) { stack[top] = below; sizes[top] = size / 4; top += 1; }
     }
   }
   vx[at] += forceX;

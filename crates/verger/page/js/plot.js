@@ -23,13 +23,13 @@ export function roundUp(value) {
 export const shortDate = (date) => new Date(`${date}T12:00`).toLocaleDateString('en', { day: 'numeric', month: 'short' });
 
 /**
- * Bars by day. `series` is a list of {name, key, className}; several stand on one another.
+ * Bars by day. `series` is a list of {name, key, className}; several stand on one another. `whole` numbers get no half ticks.
  */
-export function dayPlot({ title, days, series, format = (value) => value.toLocaleString('en') }) {
-  const [width, height, left, bottom, top] = [640, 200, 52, 24, 12];
+export function dayPlot({ title, days, series, format = (value) => value.toLocaleString('en'), whole = true }) {
+  const [width, height, left, bottom, top] = [460, 170, 48, 24, 12];
   const sums = days.map((day) => series.reduce((sum, { key }) => sum + (day[key] ?? 0), 0));
   const most = roundUp(Math.max(...sums, 0));
-  const step = (width - left) / days.length;
+  const step = (width - left - 14) / days.length;
   const scale = (value) => (value / most) * (height - bottom - top);
   const id = `plot-${++last}`;
   const total = sums.reduce((sum, value) => sum + value, 0);
@@ -38,10 +38,11 @@ export function dayPlot({ title, days, series, format = (value) => value.toLocal
     s('title', { id: `${id}-t` }, title),
     s('desc', { id: `${id}-d` }, total ? `${format(total)} in ${days.length} days; the most, ${format(Math.max(...sums))}, on ${shortDate(best.date)}.` : 'Nothing in this time.'));
   for (const part of [0, 0.5, 1]) {
+    if (whole && !Number.isInteger(most * part)) continue;
     const y = height - bottom - scale(most * part);
     svg.append(s('line', { x1: left, x2: width, y1: y, y2: y, class: 'grid' }), s('text', { x: left - 6, y: y + 4, class: 'tick end' }, format(most * part)));
   }
-  const every = Math.ceil(days.length / 8);
+  const every = Math.ceil(days.length / 6);
   days.forEach((day, at) => {
     let base = height - bottom;
     const x = left + at * step;
@@ -72,7 +73,7 @@ export function namePlot({ title, rows, head, empty }) {
 }
 
 function figure({ title, svg, series, head, rows, total }) {
-  const table = h('div.plot-table');
+  const table = h('div.plot-table', { tabindex: '0', role: 'region', 'aria-label': `${title}, as a table` });
   const draw = () => {
     if (!table.childElementCount) fill(table, h('table', h('caption.visually-hidden', title), h('thead', h('tr', head.map((name, at) => h(at ? 'th.number' : 'th', { scope: 'col' }, name)))),
       h('tbody', rows.map(([first, ...others]) => h('tr', h('th', { scope: 'row' }, first), others.map((value) => h('td.number', value)))))));

@@ -84,12 +84,12 @@ export function sentence(text) {
 export async function takeBack(what, title) {
   const done = await propose('/api/undo', what, { title, yes: 'Take back', force: 'Take it back all the same' });
   if (!done) return false;
-  told(done, 'Taken back.');
+  told(done, 'Taken back.', 'Take back the undo');
   return true;
 }
 
 /** Says that something was done, and offers to take it back. */
-export function told(done, words) {
-  const undo = done.checkpoint && { name: 'Undo this', run: () => takeBack({ id: done.checkpoint }, 'Take back what you just did').catch(trouble) };
+export function told(done, words, back = 'Take it back') {
+  const undo = done.checkpoint && { name: back, run: () => takeBack({ id: done.checkpoint }, 'Take back what you just did').catch(trouble) };
   toast(words, { hint: done.files?.length ? done.files.slice(0, 3).join(', ') + (done.files.length > 3 ? ` and ${done.files.length - 3} more` : '') : undefined, action: undo });
 }

@@ -11,10 +11,8 @@ use vault::policy::{Limits, Scope};
 use vault::store::record::Step;
 use vault::{Change, VaultPath};
 
-use crate::paper::one_line;
+use crate::talks;
 
-/// The most text of an answer that an editor is shown; the model sees more.
-const MOST_TEXT: usize = 8_000;
 /// The most files whose change is shown whole.
 const MOST_FILES: usize = 50;
 /// The most bytes of both sides of all changes that are shown whole.
@@ -38,21 +36,6 @@ pub fn kind(registry: &Registry, name: &str) -> ToolKind {
         }
         (_, Ok(Effect::Steers) | Err(_)) => ToolKind::Other,
     }
-}
-
-/// What the person reads of a call that runs: `read_file Projects/Plan.md`.
-pub fn title(name: &str, input: &Value) -> String {
-    match about(input) {
-        about if about.is_empty() => name.to_owned(),
-        about => format!("{name} {about}"),
-    }
-}
-
-/// What a call is about: its path, or what it looks for.
-fn about(input: &Value) -> String {
-    let keys = ["path", "source", "query", "pattern", "note_path", "name", "question", "message"];
-    let found = keys.iter().find_map(|key| input.get(key).and_then(Value::as_str)).unwrap_or_default();
-    one_line(found).chars().take(80).collect()
 }
 
 /// The files that a call names, as an editor knows them.
@@ -85,17 +68,9 @@ pub fn text(text: impl Into<String>) -> ToolCallContent {
     ToolCallContent::Content(Content::new(ContentBlock::from(text)))
 }
 
-/// An answer as an editor shows it: without the wrapper that is meant for the model, and not too long.
+/// An answer as an editor shows it.
 pub fn answer(told: &str) -> ToolCallContent {
-    let inner = told
-        .strip_prefix("<untrusted-content ")
-        .and_then(|rest| rest.split_once(">\n"))
-        .and_then(|(_, rest)| rest.strip_suffix("\n</untrusted-content>"))
-        .unwrap_or(told);
-    match inner.char_indices().nth(MOST_TEXT) {
-        Some((cut, _)) => text(format!("{}\n… ({} bytes in all)", &inner[..cut], inner.len())),
-        None => text(inner),
-    }
+    text(talks::shown_answer(told).0)
 }
 
 /// Changes as an editor shows them: each file with both sides, and in words what has no text or is too much.
@@ -189,14 +164,5 @@ mod tests {
         for bad in ["../x", "/etc/passwd", "file:///x", ""] {
             assert_eq!(of(json!({ "path": bad })), 0, "{bad}");
         }
-    }
-
-    #[test]
-    fn the_wrapper_for_the_model_is_not_shown() {
-        let shown = |told: &str| serde_json::to_value(answer(told)).unwrap()["content"]["text"].clone();
-        let told = "<untrusted-content source=\"a\" trust=\"user-data\">\nhi\n</untrusted-content>";
-        assert_eq!(shown(told), "hi");
-        assert_eq!(shown("plain"), "plain");
-        assert!(shown(&"ü".repeat(9_000)).as_str().unwrap().ends_with("(18000 bytes in all)"));
     }
 }

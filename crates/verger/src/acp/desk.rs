@@ -20,6 +20,7 @@ use vault::Change;
 
 use super::asker::Person;
 use super::{calls, questions};
+use crate::talks;
 
 /// What a client said that it can show.
 #[derive(Debug, Clone, Copy, Default)]
@@ -165,7 +166,7 @@ impl Table {
         drop(open);
         let fields = ToolCallUpdateFields::new()
             .status(ToolCallStatus::InProgress)
-            .title(titled(who, calls::title(name, input)))
+            .title(titled(who, talks::title_of_call(name, input)))
             .locations(calls::locations(&self.root, input))
             .raw_input(input.clone());
         self.line.show(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(shown, fields)));

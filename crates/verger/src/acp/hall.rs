@@ -238,7 +238,7 @@ impl Hall {
             let hint = format!("there are: {}", known.join(", "));
             return Err(fault::params(&format!("there is no agent `{agent}`"), &hint));
         }
-        room.state().next_agent = Some(agent.to_owned());
+        room.state().chosen.next_agent = Some(agent.to_owned());
         self.settle(&room).await?;
         let line = self.line(to, id);
         line.show(SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(agent.to_owned())));
@@ -260,7 +260,7 @@ impl Hall {
             settings::MODEL => {
                 let model = self.study.mind.models.find(&value);
                 let model = model.map_err(|error| fault::params(&error.to_string(), error.hint()))?;
-                room.state().next_model = Some(model.name().to_owned());
+                room.state().chosen.next_model = Some(model.name().to_owned());
                 self.settle(&room).await?;
             }
             other => {
@@ -283,8 +283,8 @@ impl Hall {
     fn choices(&self, room: &Room) -> (schema::SessionModeState, Vec<schema::SessionConfigOption>) {
         let mind = &self.study.mind;
         let state = room.state();
-        let modes = settings::modes(&*mind.cast, state.agent());
-        (modes, settings::options(mind, &self.study.config, state.agent(), state.model()))
+        let modes = settings::modes(&*mind.cast, state.chosen.agent());
+        (modes, settings::options(mind, &self.study.config, state.chosen.agent(), state.chosen.model()))
     }
 
     /// The steps of a kept conversation, as far as this program knows them.

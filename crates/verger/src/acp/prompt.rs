@@ -9,23 +9,14 @@ use agent_client_protocol::Error;
 use agent_client_protocol::v1::schema::{
     BlobResourceContents, ContentBlock, EmbeddedResourceResource, ImageContent,
 };
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use llm::chat::Part;
-use pipeline::Output;
-use pipeline::wrap;
 use vault::VaultPath;
 
 use super::fault;
+use crate::enclosed::{self, MOST_PICTURES, PICTURES, outside};
 
 /// The most text in one prompt.
 const MOST_TEXT: usize = 4 * 1024 * 1024;
-/// The largest picture, in bytes.
-const LARGEST_PICTURE: usize = 10 * 1024 * 1024;
-/// The most pictures in one prompt.
-const MOST_PICTURES: usize = 20;
-/// The kinds of pictures that models understand.
-const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// The parts of a prompt. `roots` are the spellings of the vault's folder.
 pub fn parts(blocks: &[ContentBlock], roots: &[PathBuf]) -> Result<Vec<Part>, Error> {
@@ -104,17 +95,7 @@ fn bytes(blob: &BlobResourceContents, roots: &[PathBuf]) -> Result<Part, Error> 
 }
 
 fn checked_picture(kind: &str, data: &str) -> Result<Part, Error> {
-    if !PICTURES.contains(&kind) {
-        let message = "pictures of this kind cannot be sent";
-        return Err(fault::params(message, &format!("send one of {}", PICTURES.join(", "))));
-    }
-    if data.len() / 4 * 3 > LARGEST_PICTURE {
-        return Err(fault::params("the picture is too large", "send at most 10 MiB"));
-    }
-    if data.is_empty() || STANDARD.decode(data).is_err() {
-        return Err(fault::params("the picture is no base64", "send its bytes in base64, with padding"));
-    }
-    Ok(Part::Image { media_type: kind.to_owned(), base64: data.to_owned() })
+    enclosed::picture(kind, data).map_err(|refusal| fault::params(&refusal.message, &refusal.hint))
 }
 
 /// The words for something inside the vault; `None` for anything else.
@@ -137,12 +118,6 @@ fn file(uri: &str) -> Option<(PathBuf, Option<String>)> {
     };
     let lines = url.fragment().filter(|text| !text.is_empty() && is_plain(text)).map(str::to_owned);
     Some((url.to_file_path().ok()?, lines))
-}
-
-/// Text that neither Verger nor the person wrote.
-fn outside(source: &str, text: &str) -> String {
-    let wrapped = wrap::for_model(&Output::new(text, ()).from_outside(source));
-    format!("\n{wrapped}\n")
 }
 
 #[cfg(test)]
@@ -194,7 +169,7 @@ mod tests {
         for (kind, data) in [("image/svg+xml", "aGk="), ("image/png", "???"), ("image/png", "")] {
             assert!(image(kind, data).is_err(), "{kind} {data}");
         }
-        assert!(image("image/png", &"A".repeat(LARGEST_PICTURE * 2)).is_err());
+        assert!(image("image/png", &"A".repeat(enclosed::LARGEST_PICTURE * 2)).is_err());
     }
 
     #[test]

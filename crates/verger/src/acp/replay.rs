@@ -12,6 +12,7 @@ use pipeline::Registry;
 
 use super::calls;
 use super::desk::{chunk, plan};
+use crate::talks;
 
 /// Everything that was said and done, in its order.
 pub fn updates(steps: &[Step], registry: &Registry, root: &Path) -> Vec<SessionUpdate> {
@@ -99,7 +100,7 @@ impl Replay<'_> {
             CallInput::Object(value) => value.clone(),
             CallInput::Broken(_) => serde_json::Value::Null,
         };
-        let shown = ToolCall::new(id, calls::title(&call.name, &input))
+        let shown = ToolCall::new(id, talks::title_of_call(&call.name, &input))
             .kind(calls::kind(self.registry, &call.name))
             .status(ToolCallStatus::InProgress)
             .locations(calls::locations(self.root, &input))

@@ -7,6 +7,7 @@ use agent::{Halt, Talk};
 use agent_client_protocol::Error;
 
 use super::fault;
+use crate::talks::Chosen;
 
 /// An open conversation.
 pub struct Room {
@@ -24,28 +25,10 @@ pub struct Room {
 /// What is known of a conversation while a turn holds it.
 #[derive(Debug, Clone, Default)]
 pub struct State {
-    /// Who speaks.
-    pub agent: String,
-    /// Which model answers.
-    pub model: String,
-    /// Who shall speak from the next turn on.
-    pub next_agent: Option<String>,
-    /// Which model shall answer from the next turn on.
-    pub next_model: Option<String>,
+    /// Who speaks, and who shall.
+    pub chosen: Chosen,
     /// Stops the turn that runs.
     halt: Option<Halt>,
-}
-
-impl State {
-    /// Who speaks, or will.
-    pub fn agent(&self) -> &str {
-        self.next_agent.as_deref().unwrap_or(&self.agent)
-    }
-
-    /// Which model answers, or will.
-    pub fn model(&self) -> &str {
-        self.next_model.as_deref().unwrap_or(&self.model)
-    }
 }
 
 impl Room {
@@ -58,7 +41,8 @@ impl Room {
         agent: &str,
         model: &str,
     ) -> Arc<Room> {
-        let state = State { agent: agent.to_owned(), model: model.to_owned(), ..State::default() };
+        let chosen = Chosen { agent: agent.to_owned(), model: model.to_owned(), ..Chosen::default() };
+        let state = State { chosen, halt: None };
         Arc::new(Room { id, roots, talk: tokio::sync::Mutex::new(talk), absent, state: Mutex::new(state) })
     }
 

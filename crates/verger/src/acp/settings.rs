@@ -5,9 +5,9 @@ use agent_client_protocol::v1::schema::{
     AvailableCommand, AvailableCommandsUpdate, SessionConfigOption, SessionConfigOptionCategory,
     SessionConfigSelectOption, SessionMode, SessionModeState, SessionUpdate,
 };
-use llm::Tier;
 
 use crate::config::Config;
+use crate::talks;
 
 /// The option by which another agent is chosen.
 pub const AGENT: &str = "mode";
@@ -48,13 +48,10 @@ pub fn commands() -> SessionUpdate {
 pub fn modes(cast: &dyn Cast, current: &str) -> SessionModeState {
     let mode = |slug: String| {
         let persona = cast.persona(&slug);
-        SessionMode::new(slug, persona.name).description(about(persona.rights.may_edit()).to_owned())
+        SessionMode::new(slug, persona.name)
+            .description(talks::about_agent(persona.rights.may_edit()).to_owned())
     };
     SessionModeState::new(current.to_owned(), cast.slugs().into_iter().map(mode).collect())
-}
-
-fn about(may_edit: bool) -> &'static str {
-    if may_edit { "Reads and changes notes; each change is asked" } else { "Reads only" }
 }
 
 /// Agents and models as options. A client that knows options looks at nothing else, so the agents are here as well.
@@ -72,7 +69,9 @@ pub fn options(mind: &Mind, config: &Config, agent: &str, model: &str) -> Vec<Se
         SessionConfigOption::select(AGENT, "Agent", agent.to_owned(), agents)
             .category(SessionConfigOptionCategory::Mode),
     ];
-    let models = models(mind, config, model);
+    let named = |name: String| SessionConfigSelectOption::new(name.clone(), name);
+    let models: Vec<SessionConfigSelectOption> =
+        talks::models(mind, config, model).into_iter().map(named).collect();
     if !models.is_empty() {
         options.push(
             SessionConfigOption::select(MODEL, "Model", model.to_owned(), models)
@@ -80,22 +79,6 @@ pub fn options(mind: &Mind, config: &Config, agent: &str, model: &str) -> Vec<Se
         );
     }
     options
-}
-
-/// The models that can be asked, by their full names; the one that answers now is among them.
-fn models(mind: &Mind, config: &Config, current: &str) -> Vec<SessionConfigSelectOption> {
-    let tiers = [Tier::Main, Tier::Fast, Tier::Flagship];
-    let named = tiers.iter().filter_map(|tier| mind.models.of_tier(*tier)).map(str::to_owned);
-    let aliases = config.chat.aliases.iter().map(|(alias, _)| alias.clone());
-    let mut names: Vec<String> = Vec::new();
-    for name in named.chain(aliases).chain([current.to_owned()]) {
-        if let Ok(model) = mind.models.find(&name)
-            && !names.iter().any(|known| known == model.name())
-        {
-            names.push(model.name().to_owned());
-        }
-    }
-    names.into_iter().map(|name| SessionConfigSelectOption::new(name.clone(), name)).collect()
 }
 
 #[cfg(test)]

@@ -15,10 +15,7 @@ use super::fault;
 use super::hall::Hall;
 use super::room::{Room, Turn};
 use super::settings::{self, Order};
-use crate::paper::one_line;
-
-/// The longest title that is made from a question.
-const TITLE: usize = 60;
+use crate::talks;
 
 /// Leads a turn to its end.
 pub async fn lead(hall: &Hall, turn: &Turn, parts: Vec<Part>, line: &Line) -> Result<StopReason, Error> {
@@ -37,7 +34,7 @@ async fn led(hall: &Hall, turn: &Turn, parts: Vec<Part>, line: &Line) -> Result<
     settle(talk, room).await.map_err(|trouble| fault::trouble(&trouble))?;
     let root = hall.study.place.root.clone();
     let table = Table::new(line.clone(), Arc::clone(&hall.study.mind), root, turn.halt.clone());
-    let title = title(&parts);
+    let title = talks::title(&parts);
     let said = match order(&parts) {
         Some(Order::Status) => {
             line.say(status(hall, talk));
@@ -76,19 +73,11 @@ fn order(parts: &[Part]) -> Option<Order> {
 
 /// What was chosen while another turn ran holds from this one on.
 pub async fn settle(talk: &mut Talk, room: &Room) -> Result<(), Trouble> {
-    let (agent, model) = {
-        let mut state = room.state();
-        (state.next_agent.take(), state.next_model.take())
-    };
-    if let Some(agent) = agent {
-        talk.use_agent(&agent).await?;
-    }
-    if let Some(model) = model {
-        talk.use_model(&model).await?;
-    }
+    let next = room.state().chosen.take();
+    talks::settle(talk, next).await?;
     let mut state = room.state();
-    state.agent.clone_from(&talk.conversation().agent);
-    state.model.clone_from(&talk.conversation().model);
+    state.chosen.agent.clone_from(&talk.conversation().agent);
+    state.chosen.model.clone_from(&talk.conversation().model);
     Ok(())
 }
 
@@ -96,31 +85,18 @@ pub async fn settle(talk: &mut Talk, room: &Room) -> Result<(), Trouble> {
 fn note(room: &Room, talk: &Talk, line: &Line) {
     let mut state = room.state();
     let agent = &talk.conversation().agent;
-    if state.agent != *agent {
-        state.agent.clone_from(agent);
+    if state.chosen.agent != *agent {
+        state.chosen.agent.clone_from(agent);
         drop(state);
         line.show(SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(agent.clone())));
     }
 }
 
-fn title(parts: &[Part]) -> Option<String> {
-    let text = parts.iter().find_map(|part| match part {
-        Part::Text { text } => text.lines().map(str::trim).find(|line| !line.is_empty()),
-        _ => None,
-    })?;
-    let short: String = one_line(text).chars().take(TITLE).collect();
-    Some(if text.chars().count() > TITLE { format!("{short}…") } else { short })
-}
-
-/// A conversation without a title is called by its first question, so that it is found in a list.
+/// A conversation without a title is called by its first question.
 async fn name(hall: &Hall, talk: &Talk, title: Option<String>, line: &Line) {
     let (sessions, id) = (hall.study.mind.sessions.clone(), talk.conversation().id.clone());
     let Some(title) = title.filter(|_| talk.conversation().turns == 1) else { return };
-    // A title is a convenience; the turn counts.
-    let named = tokio::task::spawn_blocking(move || match sessions.header(&id).ok()?.title {
-        Some(given) => Some(given),
-        None => sessions.rename(&id, Some(&title)).ok().map(|()| title),
-    });
+    let named = tokio::task::spawn_blocking(move || talks::name(&sessions, &id, &title));
     if let Ok(Some(title)) = named.await {
         let update = SessionInfoUpdate::new().title(title);
         line.show(SessionUpdate::SessionInfoUpdate(update));
@@ -245,13 +221,5 @@ mod tests {
         let error = stop_reason(Over::Failed { why: "down".into(), hint: "wait".into() }).unwrap_err();
         assert_eq!(error.message, "down; wait");
         assert_eq!(error.data.unwrap()["hint"], "wait");
-    }
-
-    #[test]
-    fn a_title_is_the_first_line_and_short() {
-        let of = |text: &str| title(&[Part::Text { text: text.to_owned() }]);
-        assert_eq!(of("\n  What now?\nmore").as_deref(), Some("What now?"));
-        assert_eq!(of(&"ü".repeat(100)).unwrap().chars().count(), TITLE + 1);
-        assert_eq!(of(" "), None);
     }
 }

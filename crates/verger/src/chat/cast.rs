@@ -34,6 +34,14 @@ impl Company {
         let commands = Commands::new(&kit.workflows, &kit.skills);
         Ok(Company { kit, commands })
     }
+
+    /// What the model is told when the person types a workflow or a skill.
+    pub fn told_by(&self, name: &str, rest: &str) -> Result<String, Refusal> {
+        match self.kit.skills.find(name) {
+            Ok(skill) => Ok(format!("Carry out the skill `{name}` with: {rest}\n\n{}", skill.text())),
+            Err(_) => self.kit.workflows.expand(name, rest),
+        }
+    }
 }
 
 impl Cast for Company {

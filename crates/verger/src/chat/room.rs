@@ -264,11 +264,7 @@ impl Room {
 
     /// A workflow or a skill is something that the model is told.
     fn told_by(&mut self, name: &str, rest: &str) -> Result<(), Failure> {
-        let kit = &self.study.company.kit;
-        let text = match kit.skills.find(name) {
-            Ok(skill) => format!("Carry out the skill `{name}` with: {rest}\n\n{}", skill.text()),
-            Err(_) => kit.workflows.expand(name, rest)?,
-        };
+        let text = self.study.company.told_by(name, rest)?;
         self.say(&text)
     }
 

@@ -4,7 +4,7 @@ use pipeline::Lifetime;
 use pipeline::approve::Rule;
 use pipeline::audit::Entry;
 use pipeline::grants::Grant;
-use pipeline::{Effect, Rights, World};
+use pipeline::{Effect, Rights, Road, World};
 use serde_json::json;
 
 use crate::args::{AuditWhat, Grants};
@@ -99,10 +99,29 @@ fn list(door: &Door<'_>) -> Result<(), Failure> {
 }
 
 fn add(door: &Door<'_>, tool: String, paths: &str, expires: Option<&str>) -> Result<(), Failure> {
+    let grant = standing(&door.road, tool, paths, expires, door.now_ms())?;
+    door.road.grants.add(grant.clone())?;
+    if door.terminal.json {
+        door.json(&json!({"grant": grant}));
+    } else {
+        door.terminal.data(&grant_line(door, &grant));
+        door.terminal.note(&format!("granted; take it back with: verger grants revoke {}", grant.id));
+    }
+    Ok(())
+}
+
+/// A standing grant as a person words it: a tool that edits, a pattern of paths, how long.
+pub fn standing(
+    road: &Road,
+    tool: String,
+    paths: &str,
+    expires: Option<&str>,
+    now_ms: i64,
+) -> Result<Grant, Failure> {
     // A grant may be for a client of either surface.
-    let surfaces = [&door.road.registry, &tools::table::obsidian()];
+    let surfaces = [&road.registry, &tools::table::obsidian()];
     let known = surfaces.iter().find_map(|registry| registry.find(&tool, &Rights::all()).ok());
-    let found = known.map_or_else(|| door.road.registry.find(&tool, &Rights::all()), Ok)?;
+    let found = known.map_or_else(|| road.registry.find(&tool, &Rights::all()), Ok)?;
     if found.spec().effect != Effect::Edits {
         return Err(Failure::usage(
             format!("`{tool}` changes no notes, so it needs no grant"),
@@ -118,32 +137,23 @@ fn add(door: &Door<'_>, tool: String, paths: &str, expires: Option<&str>) -> Res
     }
     // From the root: `Journal/**` must not cover `Old/Journal/`.
     let pattern = if pattern.starts_with('/') { pattern.to_owned() } else { format!("/{pattern}") };
-    let now = door.now_ms();
     let expires_ms = match expires {
         None => None,
-        Some(text) => Some(now.saturating_add(span(text).ok_or_else(|| {
+        Some(text) => Some(now_ms.saturating_add(span(text).ok_or_else(|| {
             Failure::usage(
                 format!("`{text}` is no time"),
                 "write a number and m, h, d or w: 30m, 12h, 7d, 4w",
             )
         })?)),
     };
-    let grant = Grant {
+    Ok(Grant {
         id: RealWorld.id()?,
         rule: Rule { tool, paths: Some(pattern), target: None },
         lifetime: Lifetime::Always,
         holder: None,
-        given_ms: now,
+        given_ms: now_ms,
         expires_ms,
-    };
-    door.road.grants.add(grant.clone())?;
-    if door.terminal.json {
-        door.json(&json!({"grant": grant}));
-    } else {
-        door.terminal.data(&grant_line(door, &grant));
-        door.terminal.note(&format!("granted; take it back with: verger grants revoke {}", grant.id));
-    }
-    Ok(())
+    })
 }
 
 fn grant_line(door: &Door<'_>, grant: &Grant) -> String {

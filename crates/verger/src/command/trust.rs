@@ -12,7 +12,7 @@ use crate::args::TrustOptions;
 use crate::door::Door;
 use crate::failure::{Exit, Failure};
 use crate::paper::Role;
-use crate::place;
+use crate::place::{self, Place};
 use crate::shelf::{Item, Kind, Kit, Shelf};
 use crate::trust::{State, Trust};
 
@@ -29,9 +29,13 @@ pub struct Desk {
 impl Desk {
     /// Reads it all.
     pub fn open(door: &Door<'_>) -> Result<Desk, Failure> {
-        let scope = door.scope()?;
-        let shelf = Shelf::load(door.road.vault(), &scope, &place::config_folder()?)?;
-        let trust = Trust::open(&door.place)?;
+        Desk::of(door.road.vault(), &door.scope()?, &door.place)
+    }
+
+    /// The same for whoever holds the vault.
+    pub fn of(vault: &vault::Vault, scope: &vault::policy::Scope, place: &Place) -> Result<Desk, Failure> {
+        let shelf = Shelf::load(vault, scope, &place::config_folder()?)?;
+        let trust = Trust::open(place)?;
         Ok(Desk { shelf, trust, tools: tools::table::every().list(&Rights::all()) })
     }
 
@@ -61,7 +65,7 @@ pub fn problem_json(problem: &Problem) -> Value {
 }
 
 /// All files that cannot be used.
-fn problems(kit: &Kit) -> Vec<Problem> {
+pub fn problems(kit: &Kit) -> Vec<Problem> {
     let Kit { agents, skills, standing, workflows } = kit;
     [agents.problems(), skills.problems(), standing.problems(), workflows.problems()].concat()
 }

@@ -1,4 +1,4 @@
-//! A client's settings file: read, kept aside, and replaced as a whole or not at all. It lies outside of the vault, so it does
+//! A settings file, of a client or our own `config.toml`: read, kept aside, and replaced as a whole or not at all. It lies outside of the vault, so it does
 //! not walk the road; nothing else than this file is touched.
 
 use std::fs::{File, OpenOptions};
@@ -8,18 +8,31 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::{Exit, Failure};
 
+/// Said when somebody else wrote the file.
+pub const CHANGED: &str = "somebody else changed it meanwhile";
 /// Bytes of a settings file at most.
 const LARGEST: u64 = 32 * 1024 * 1024;
 
+/// The old text of a client's settings.
+const ENDING: &str = ".before-verger";
+
 /// A settings file as it was read.
+#[derive(Debug)]
 pub struct Settings {
     /// Where it really lies; a link is followed.
     pub path: PathBuf,
     /// Its text; none if there is no file.
     pub text: Option<String>,
+    /// What is put behind its name for the old text.
+    ending: &'static str,
 }
 
 impl Settings {
+    /// Reads it; when it is replaced, the old text is kept under its name with this ending.
+    pub fn read_keeping(path: &Path, ending: &'static str) -> Result<Settings, Failure> {
+        Ok(Settings { ending, ..Settings::read(path)? })
+    }
+
     /// Reads it.
     #[expect(clippy::disallowed_methods, reason = "a client's settings lie outside of the vault")]
     pub fn read(path: &Path) -> Result<Settings, Failure> {
@@ -31,14 +44,16 @@ impl Settings {
                 return Err(self::failed(&path, "it is no file"));
             }
             Ok(file) => drop(file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?),
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Settings { path, text: None }),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(Settings { path, text: None, ending: ENDING });
+            }
             Err(error) => return Err(failed(error)),
         }
         if bytes.len() as u64 > LARGEST {
             return Err(self::failed(&path, "it is too large"));
         }
         match String::from_utf8(bytes) {
-            Ok(text) => Ok(Settings { path, text: Some(text) }),
+            Ok(text) => Ok(Settings { path, text: Some(text), ending: ENDING }),
             Err(error) => {
                 let message = format!("it is not text (byte {})", error.utf8_error().valid_up_to());
                 Err(self::failed(&path, &message))
@@ -49,7 +64,7 @@ impl Settings {
     /// Where the old text is kept.
     pub fn backup(&self) -> PathBuf {
         let mut name = self.path.file_name().unwrap_or_default().to_owned();
-        name.push(".before-verger");
+        name.push(self.ending);
         self.path.with_file_name(name)
     }
 
@@ -75,7 +90,7 @@ impl Settings {
         let now = Settings::read(&self.path)?;
         if now.text != self.text {
             std::fs::remove_file(&staged).ok();
-            return Err(self::failed(&self.path, "somebody else changed it meanwhile"));
+            return Err(self::failed(&self.path, CHANGED));
         }
         std::fs::rename(&staged, &self.path).map_err(|error| {
             std::fs::remove_file(&staged).ok();

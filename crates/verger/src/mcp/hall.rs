@@ -110,6 +110,11 @@ impl Hall {
         }
     }
 
+    /// A hall for a vault that somebody else in this process watches already.
+    pub fn watched_elsewhere(connection: Connection, seal: RequestStateCodec) -> Hall {
+        Hall { watching: AtomicBool::new(true), ..Hall::new(connection, seal) }
+    }
+
     /// Which tools change something.
     pub fn is_edit(&self) -> IsEdit {
         let road = Arc::clone(&self.connection.road);

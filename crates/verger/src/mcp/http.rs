@@ -4,7 +4,7 @@
 //! `http/gate.rs`; what the requests mean, in `server.rs`. One hall and one road for all.
 
 mod busy;
-mod gate;
+pub(super) mod gate;
 pub mod settings;
 
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub async fn serve(hall: Arc<Hall>, settings: Settings) -> Result<(), Failure> {
     }
     let (close, closing) = watch::channel(false);
     let mut connections = JoinSet::new();
-    socket::accept(&listener, &gate.router(), &closing, &mut connections, &mut signals).await;
+    socket::accept(&listener, None, &gate.router(), &closing, &mut connections, &mut signals).await;
     drop(listener);
     complain("ending: calls in flight are finished first");
     close.send_replace(true);

@@ -215,14 +215,7 @@ pub fn watch(vaults: &Arc<Vaults>, news: &Arc<News>, limits: &Limits) {
     for (index, _) in vaults.all().enumerate() {
         let (vaults, news, limits) = (Arc::clone(vaults), Arc::clone(news), limits.clone());
         tokio::task::spawn_blocking(move || {
-            let Some(road) = vaults.all().nth(index).map(|served| Arc::clone(&served.road)) else { return };
-            let desk = Arc::new(Desk::new(news, &road, limits, move |path| {
-                let uri = resource::address(path);
-                match vaults.all().nth(index) {
-                    Some(served) => vaults.address(served, uri),
-                    None => uri,
-                }
-            }));
+            let Some((road, desk)) = desk(&vaults, index, news, limits) else { return };
             let reporter = Arc::clone(&desk);
             match road.vault().watch(move |report| reporter.report(report)) {
                 // Only now: without the watcher, counting would compare the whole vault with the disk once more.
@@ -233,6 +226,39 @@ pub fn watch(vaults: &Arc<Vaults>, news: &Arc<News>, limits: &Limits) {
             }
         });
     }
+}
+
+/// Tells clients of the first vault what somebody else's watcher saw.
+pub fn reporter(
+    vaults: &Arc<Vaults>,
+    news: &Arc<News>,
+    limits: &Limits,
+) -> impl Fn(Report) + Send + Sync + use<> {
+    let desk = desk(vaults, 0, Arc::clone(news), limits.clone());
+    move |report| {
+        if let Some((_, desk)) = &desk {
+            desk.report(report);
+        }
+    }
+}
+
+/// The road and the desk of one vault.
+fn desk(
+    vaults: &Arc<Vaults>,
+    index: usize,
+    news: Arc<News>,
+    limits: Limits,
+) -> Option<(Arc<Road>, Arc<Desk>)> {
+    let road = Arc::clone(&vaults.all().nth(index)?.road);
+    let vaults = Arc::clone(vaults);
+    let desk = Desk::new(news, &road, limits, move |path| {
+        let uri = resource::address(path);
+        match vaults.all().nth(index) {
+            Some(served) => vaults.address(served, uri),
+            None => uri,
+        }
+    });
+    Some((road, Arc::new(desk)))
 }
 
 impl Desk {

@@ -11,10 +11,12 @@ mod events;
 mod find;
 mod graph;
 mod health;
+mod home;
 mod notes;
 mod openapi;
 mod questions;
 mod settings;
+mod tokens;
 
 use std::sync::Arc;
 
@@ -35,9 +37,11 @@ fn areas() -> Area {
         find::area(),
         graph::area(),
         health::area(),
+        home::area(),
         notes::area(),
         questions::area(),
         settings::area(),
+        tokens::area(),
     ];
     areas.into_iter().fold(Area::default(), Area::join)
 }

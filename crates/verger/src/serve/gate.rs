@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderName};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -37,7 +37,7 @@ const ONCE: [HeaderName; 5] =
 
 /// Every request: from where it comes.
 pub async fn from_where(State(house): State<Arc<House>>, request: Request, next: Next) -> Response {
-    let mut answer = match judge(&house, request.method(), request.headers()) {
+    let mut answer = match judge(&house, request.method(), request.uri(), request.headers()) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
@@ -59,12 +59,14 @@ pub async fn inside(State(house): State<Arc<House>>, request: Request, next: Nex
     }
 }
 
-fn judge(house: &House, method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+fn judge(house: &House, method: &Method, address: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     if let Some(name) = ONCE.iter().find(|name| headers.get_all(*name).iter().count() > 1) {
         return Err(Problem::bad(format!("there are two headers `{name}`"), "send one"));
     }
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    if !house.neighbours().may_name(host) {
+    // A request may name its host in the first line, too; then that one counts, so it must be as good.
+    let first = address.authority().is_none_or(|authority| house.neighbours().may_name(authority.as_str()));
+    if !first || !house.neighbours().may_name(host) {
         let hint = "use the address that `verger serve` printed; behind a proxy, start it with --public-url";
         return Err(Problem::new(
             StatusCode::MISDIRECTED_REQUEST,

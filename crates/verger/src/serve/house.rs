@@ -12,26 +12,51 @@ use vault::policy::Scope;
 use vault::watch::Report;
 
 use super::gate;
+use super::inbox::Inbox;
 use super::keys::Keys;
 use super::problem::Problem;
+use super::rooms::Rooms;
+use crate::config::Config;
+use super::tokens::Tokens;
+use crate::failure::Failure;
+use crate::mcp::beside::Beside;
 use crate::mcp::complain;
 use crate::socket::origin::{Neighbours, Origin};
-use crate::study::{Study, Wanted};
+use crate::study::{Study, Wanted, models};
 use crate::world::RealWorld;
 
 /// What all requests share.
 pub struct House {
     /// Links and cookies.
     pub keys: Keys,
+    /// What programs come in with.
+    pub tokens: Tokens,
     /// Who speaks in a new conversation.
     pub agent: String,
+    /// The conversations that are open.
+    pub rooms: Rooms,
+    /// Questions that wait for the person.
+    pub inbox: Inbox,
     study: RwLock<Arc<Study>>,
     wanted: Wanted,
     public: Option<String>,
+    /// Whether connections are encrypted by us.
+    tls: bool,
+    /// The MCP door; another one when the limits change.
+    mcp: Arc<RwLock<Option<Arc<Beside>>>>,
     address: OnceLock<(SocketAddr, Neighbours)>,
     ending: watch::Sender<bool>,
     pulse: watch::Sender<Pulse>,
     id: String,
+}
+
+/// How browsers reach it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Reached<'r> {
+    /// The address behind a proxy.
+    pub public: Option<&'r str>,
+    /// Whether connections are encrypted by us.
+    pub tls: bool,
 }
 
 /// How often each thing changed that pages show. A page that sees a number grow asks again.
@@ -49,17 +74,23 @@ pub struct Pulse {
 
 impl House {
     /// A house for this study, not open yet.
-    pub fn new(study: Study, wanted: Wanted, agent: String, keys: Keys, public: Option<&str>) -> Arc<House> {
+    pub fn new(study: Study, wanted: Wanted, agent: String, keys: Keys, reached: Reached<'_>) -> Arc<House> {
         let id = RealWorld.id().map_or_else(|_| "web".to_owned(), |id| format!("web-{id}"));
+        let pulse = watch::Sender::default();
         Arc::new(House {
             keys,
+            tokens: Tokens::at(&study.place),
             agent,
+            rooms: Rooms::default(),
+            inbox: Inbox::new(pulse.clone()),
             study: RwLock::new(Arc::new(study)),
             wanted,
-            public: public.map(str::to_owned),
+            public: reached.public.map(str::to_owned),
+            tls: reached.tls,
+            mcp: Arc::default(),
             address: OnceLock::new(),
             ending: watch::Sender::new(false),
-            pulse: watch::Sender::default(),
+            pulse,
             id,
         })
     }
@@ -86,7 +117,7 @@ impl House {
 
     /// Whether browsers reach it encrypted.
     pub fn is_encrypted(&self) -> bool {
-        self.public.as_deref().is_some_and(|url| url.starts_with("https://"))
+        self.tls || self.public.as_deref().is_some_and(|url| url.starts_with("https://"))
     }
 
     /// The cookie's name: browsers do not tell ports apart, so it names the port.
@@ -101,9 +132,43 @@ impl House {
 
     /// Takes up what `config.toml` and the agents' folders say now.
     pub fn renew(&self) -> Result<(), Problem> {
-        let renewed = self.study().again(&self.wanted)?;
+        let before = self.study();
+        let renewed = before.again(&self.wanted)?;
+        let other_limits = renewed.config.limits != before.config.limits;
         *self.study.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(renewed);
+        if other_limits {
+            self.open_mcp()?;
+        }
         Ok(())
+    }
+
+    /// Whether the model was named when Verger was started; then it is nobody's own.
+    pub fn model_is_named(&self) -> bool {
+        self.wanted.model.is_some()
+    }
+
+    /// Whether this configuration could be taken up: its models are known, and the one that speaks has its key.
+    pub fn would_take(&self, config: &Config) -> Result<(), Problem> {
+        models::open(config, self.wanted.model.as_deref())?;
+        Ok(())
+    }
+
+    /// Opens the MCP door on the road of the study. One that was open ends with its sessions: its clients begin anew under the
+    /// limits of now. To be called inside of the runtime.
+    pub fn open_mcp(&self) -> Result<(), Failure> {
+        let Some((address, _)) = self.address.get() else { return Ok(()) };
+        let study = self.study();
+        let door = Arc::new(Beside::open(&study.mind.road, &study.config, &study.place, *address)?);
+        let before = self.mcp.write().unwrap_or_else(PoisonError::into_inner).replace(door);
+        if let Some(before) = before {
+            tokio::spawn(async move { before.end().await });
+        }
+        Ok(())
+    }
+
+    /// The MCP door.
+    pub fn mcp(&self) -> Option<Arc<Beside>> {
+        self.mcp.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What the vault is called.
@@ -118,14 +183,25 @@ impl House {
         Ok(Scope::new(study.config.limits.clone(), study.mind.road.vault().rules()?))
     }
 
-    /// Begins what runs beside the requests: the catalog is kept fresh.
-    pub fn begin(&self) {
-        let (study, pulse) = (self.study(), self.pulse.clone());
+    /// Begins what runs beside the requests: the catalog is kept fresh, and conversations that nobody needs are let go.
+    pub fn begin(self: &Arc<House>) {
+        let house = Arc::clone(self);
+        tokio::spawn(async move { Rooms::tidy(&house).await });
+        let (study, pulse, mcp) = (self.study(), self.pulse.clone(), Arc::clone(&self.mcp));
         tokio::task::spawn_blocking(move || {
-            let seen = move |report: Report| match report {
-                Report::Refreshed(_) | Report::RefreshedAll => pulse.send_modify(|pulse| pulse.notes += 1),
-                Report::Quiet => {}
-                Report::Trouble(why) => complain(&format!("watching the vault: {why}")),
+            let seen = move |report: Report| {
+                match &report {
+                    Report::Refreshed(_) | Report::RefreshedAll => {
+                        pulse.send_modify(|pulse| pulse.notes += 1);
+                    }
+                    Report::Quiet => {}
+                    Report::Trouble(why) => complain(&format!("watching the vault: {why}")),
+                }
+                let door = mcp.read().unwrap_or_else(PoisonError::into_inner).clone();
+                // Trouble was told.
+                if let Some(door) = door.filter(|_| !matches!(report, Report::Trouble(_))) {
+                    door.report(report);
+                }
             };
             if let Err(error) = study.mind.road.vault().watch(seen) {
                 complain(&format!("changes by other programs are seen late: {error}"));
@@ -146,6 +222,10 @@ impl House {
     /// Streams and turns end.
     pub async fn end(&self) {
         self.ending.send_replace(true);
+        self.rooms.end().await;
+        if let Some(door) = self.mcp() {
+            door.end().await;
+        }
         self.study().foreign.close().await;
     }
 

@@ -32,6 +32,7 @@ const MINUTE: i64 = 60;
 enum Purpose {
     Link,
     Cookie,
+    Token,
 }
 
 /// Why somebody is not let in.
@@ -63,12 +64,24 @@ impl Keys {
     /// The key of this vault; it is made when there is none.
     pub fn open(place: &Place) -> Result<Keys, Failure> {
         let fresh = auth::new_token().ok_or_else(no_chance)?;
+        place::make_data(place)?;
         Ok(Keys::from_secret(&place::secret(&place.data.join(FILE), &fresh)?))
     }
 
-    fn from_secret(secret: &str) -> Keys {
+    pub(super) fn from_secret(secret: &str) -> Keys {
         let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
         Keys { key, since: now(), state: Mutex::default() }
+    }
+
+    /// The hash of an access token under this key.
+    pub fn tag(&self, token: &str) -> String {
+        BASE64.encode(hmac::sign(&self.key, &sealed(Purpose::Token, token)).as_ref())
+    }
+
+    /// Whether this is the hash of that token. It takes as long for a good guess as for a bad one.
+    pub fn is_tag(&self, token: &str, tag: &str) -> bool {
+        let tag = BASE64.decode(tag).unwrap_or_default();
+        hmac::verify(&self.key, &sealed(Purpose::Token, token), &tag).is_ok()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -149,6 +162,7 @@ fn sealed(purpose: Purpose, body: &str) -> Vec<u8> {
     let word = match purpose {
         Purpose::Link => "link",
         Purpose::Cookie => "cookie",
+        Purpose::Token => "token",
     };
     format!("verger web {word}\n{body}").into_bytes()
 }

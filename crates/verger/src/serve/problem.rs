@@ -46,9 +46,30 @@ impl Problem {
         format!("{}; {}", self.refusal.message, self.refusal.hint)
     }
 
+    /// The status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// What happened.
+    pub fn message(&self) -> &str {
+        &self.refusal.message
+    }
+
+    /// What to do.
+    pub fn hint(&self) -> &str {
+        &self.refusal.hint
+    }
+
     /// The refusal's word for it.
     pub fn reason(&self) -> &str {
         &self.refusal.reason
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}. {}", self.refusal.message, self.refusal.hint)
     }
 }
 
@@ -56,8 +77,16 @@ impl Problem {
 fn status(reason: &str) -> StatusCode {
     match reason {
         "denied" | "ignored" | "protected" | "read_only" => StatusCode::FORBIDDEN,
-        "stale" | "restore_conflict" | "exists" | "turn_runs" => StatusCode::CONFLICT,
-        reason if reason.ends_with("not_found") || reason.ends_with("unknown") => StatusCode::NOT_FOUND,
+        "stale" | "restore_conflict" | "exists" | "turn_runs" | "no_model" | "session_busy" => {
+            StatusCode::CONFLICT
+        }
+        reason
+            if reason.ends_with("not_found")
+                || reason.ends_with("_missing")
+                || reason.ends_with("unknown") =>
+        {
+            StatusCode::NOT_FOUND
+        }
         "internal" | "io" => StatusCode::INTERNAL_SERVER_ERROR,
         _ => StatusCode::UNPROCESSABLE_ENTITY,
     }
@@ -95,6 +124,9 @@ impl From<state::Error> for Problem {
 
 impl From<agent::Trouble> for Problem {
     fn from(trouble: agent::Trouble) -> Problem {
-        Problem::from(Failure::from(trouble))
+        match trouble {
+            agent::Trouble::State(error) => Problem::from(error),
+            other => Problem::from(Failure::from(other)),
+        }
     }
 }

@@ -9,6 +9,7 @@ use llm::{Listing, Models, Provider, ProviderSettings, Secret, Tier};
 use serde_json::{Value, json};
 use toml::Table;
 
+use super::key::{self, Key};
 use crate::chat::ask::runtime;
 use crate::config::{self, Config};
 use crate::failure::{Exit, Failure};
@@ -79,7 +80,7 @@ fn unknown(error: llm::Error) -> Failure {
 }
 
 /// The providers of `config.toml` and the well-known ones.
-fn names(config: &Config) -> Vec<String> {
+pub fn names(config: &Config) -> Vec<String> {
     let mut names: Vec<String> = Provider::built_in().map(str::to_owned).collect();
     names.extend(
         config.chat.providers.keys().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>(),
@@ -88,28 +89,20 @@ fn names(config: &Config) -> Vec<String> {
 }
 
 /// A provider, and whether it has what it needs to be asked. Azure has no address that everybody shares.
-fn provider(name: &str, settings: Option<&Table>) -> Result<Option<(Provider, bool)>, Failure> {
+pub fn provider(name: &str, settings: Option<&Table>) -> Result<Option<(Provider, bool)>, Failure> {
     if name == "azure" && settings.is_none() {
         return Ok(None);
     }
+    let key = Key::of(name, settings).map_err(|why| wrong(name, &why))?;
     let mut table = settings.cloned().unwrap_or_default();
-    let key_env = match table.remove("key_env") {
-        Some(toml::Value::String(variable)) => Some(variable),
-        Some(_) => return Err(wrong(name, "`key_env` must be the name of an environment variable")),
-        None => Provider::usual_key(name).filter(|_| !table.contains_key("url")).map(str::to_owned),
-    };
-    if table.contains_key("key") {
-        return Err(wrong(
-            name,
-            "a key does not belong into a file; name its environment variable with `key_env`",
-        ));
-    }
+    key::FIELDS.iter().for_each(|field| drop(table.remove(*field)));
     let json = serde_json::to_value(&table).unwrap_or_default();
     let settings: ProviderSettings =
         serde_json::from_value(json).map_err(|error| wrong(name, &error.to_string()))?;
-    let key = key_env.as_ref().and_then(|variable| std::env::var(variable).ok());
-    let key = key.map(|key| Secret::new(&key)).filter(|key| !key.is_empty());
-    let ready = key.is_some() || key_env.is_none();
+    let needed = key != Key::None;
+    // Where the key cannot be had is told when this provider is asked; the others work without it.
+    let key = key.find(name).unwrap_or_default().map(|key| Secret::new(&key));
+    let ready = key.is_some() || !needed;
     let provider = Provider::new(name, settings, key).map_err(|error| wrong(name, &error.to_string()))?;
     Ok(Some((provider, ready)))
 }
@@ -132,14 +125,8 @@ fn needs_its_key(config: &Config, full: &str) -> Result<(), Failure> {
     }
     match provider(name, settings)? {
         Some((_, false)) => {
-            let own = settings.and_then(|table| table.get("key_env")).and_then(toml::Value::as_str);
-            let variable = own.or_else(|| Provider::usual_key(name)).unwrap_or("its key");
-            Err(Failure::new(
-                Exit::Failed,
-                "no_key",
-                format!("{full} needs a key, and the variable {variable} is not set"),
-                format!("export {variable}=…, or take a model on this machine: --model ollama@NAME"),
-            ))
+            let (why, hint) = Key::of(name, settings).unwrap_or(Key::None).missing(name);
+            Err(Failure::new(Exit::Failed, "no_key", format!("{full} needs a key, and {why}"), hint))
         }
         _ => Ok(()),
     }
@@ -197,7 +184,7 @@ pub fn list(terminal: &Terminal) -> Result<(), Failure> {
     Ok(())
 }
 
-fn as_json(listing: &Listing) -> Value {
+pub fn as_json(listing: &Listing) -> Value {
     match &listing.models {
         Ok(models) => {
             let models: Vec<Value> = models

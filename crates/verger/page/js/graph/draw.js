@@ -167,6 +167,7 @@ export class Drawing {
     pen.clearRect(0, 0, this.back.width, this.back.height);
     pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     const { edges } = this.graph;
+    const { places, scale, left, top } = this;
     const step = this.moving ? Math.max(1, Math.ceil(edges.length / 2 / LINKS_MOVING)) : 1;
     pen.strokeStyle = this.colours.line;
     pen.globalAlpha = Math.min(1, Math.max(0.25, 1.1 - edges.length / 40000));
@@ -174,8 +175,10 @@ export class Drawing {
     let drawn = 0;
     pen.beginPath();
     for (let at = 0; at < edges.length; at += 2 * step) {
-      const [fromX, fromY] = this.screen(edges[at]);
-      const [toX, toY] = this.screen(edges[at + 1]);
+      const fromX = places[2 * edges[at]] * scale + left;
+      const fromY = places[2 * edges[at] + 1] * scale + top;
+      const toX = places[2 * edges[at + 1]] * scale + left;
+      const toY = places[2 * edges[at + 1] + 1] * scale + top;
       if ((fromX < 0 && toX < 0) || (fromY < 0 && toY < 0) || (fromX > this.width && toX > this.width) || (fromY > this.height && toY > this.height)) continue;
       pen.moveTo(fromX, fromY);
       pen.lineTo(toX, toY);
@@ -201,6 +204,7 @@ export class Drawing {
   }
 
   drawNotes(pen, lit) {
+    const { places, scale, left, top } = this;
     const zoomed = Math.min(1.6, Math.max(0.35, Math.sqrt(this.scale)));
     const small = this.graph.nodes.length > 1500 && zoomed * 3 < 2.4;
     for (const [group, members] of this.colours.members.entries()) {
@@ -210,7 +214,8 @@ export class Drawing {
         pen.beginPath();
         for (const at of members) {
           if (lit && lit.has(at) !== bright) continue;
-          const [x, y] = this.screen(at);
+          const x = places[2 * at] * scale + left;
+          const y = places[2 * at + 1] * scale + top;
           if (x < -12 || y < -12 || x > this.width + 12 || y > this.height + 12) continue;
           const size = this.sizes[at] * zoomed;
           if (small && size < 2.2) pen.rect(x - size, y - size, 2 * size, 2 * size);

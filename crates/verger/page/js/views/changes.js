@@ -18,6 +18,8 @@ const TOOLS = {
 const AGENTS = { cli: 'You, in the terminal', web: 'You, on this page', chat: 'You, in a chat', note: 'A chat in a note' };
 const KINDS = { create: 'new', replace: 'changed', delete: 'deleted', move: 'moved', folder: 'folder' };
 
+/** Whether its task is one piece of work: what a person does by hand has no task of its own, or one for the whole day. */
+const isTask = (change) => !['cli', 'web'].includes(change.agent);
 const who = (agent) => AGENTS[agent] ?? agent ?? 'somebody';
 const name = (path) => path.split('/').pop().replace(/\.md$/, '');
 const day = (ms) => new Date(ms).toDateString();
@@ -39,7 +41,7 @@ function dayName(ms) {
 function approved(text) {
   if (!text) return 'allowed by your settings';
   const [, life, by] = /^(\w+) by (.+)$/.exec(text) ?? [];
-  const where = { web: 'on this page', terminal: 'in the terminal', editor: 'in the editor' }[by] ?? (by && `by ${by}`);
+  const where = { web: 'on this page', terminal: 'in the terminal', editor: 'in the editor', '--yes': 'beforehand, with --yes' }[by] ?? (by && `by ${by}`);
   if (life === 'edited') return `you changed it ${where} and said yes`;
   if (life === 'once') return `you said yes ${where}`;
   if (life) return `you said yes ${where}, for ${{ task: 'the task', session: 'the session', always: 'always' }[life] ?? life}`;
@@ -152,7 +154,7 @@ function taskCard(group, turn, refresh) {
         turn?.helper && h('span.chip', 'a helper'),
         turn?.model && h('span.chip', turn.model),
         turn && h('a.small', { href: `#/chat/${encodeURIComponent(turn.session)}` }, turn.title ? `“${turn.title}”` : 'the conversation')),
-      standing.length > 1 && h('button.small', { type: 'button', dataset: { key: `task-${first.task}` }, onclick: undoAll }, icon('undo'), `Take back all ${standing.length}`)),
+      standing.length > 1 && isTask(first) && h('button.small', { type: 'button', dataset: { key: `task-${first.task}` }, onclick: undoAll }, icon('undo'), `Take back all ${standing.length}`)),
     turn?.why && h('blockquote.why', turn.why.length > 280 ? `${turn.why.slice(0, 280)}…` : turn.why),
     h('ul.change-list', group.map((row) => changeRow(row, refresh))));
 }
@@ -213,8 +215,8 @@ async function one(root, id) {
         fact('Tool', h('code', change.tool), h('span.muted', ` · ${change.id}`))),
       h('div.row.actions',
         can && h('button.main', { type: 'button', onclick: () => undo({ id: change.id }, 'Take back this change') }, icon('undo'), change.takes_back ? 'Take back this undo' : 'Take back this change'),
-        h('button', { type: 'button', onclick: () => undo({ task: change.task }, 'Take back the whole task') }, 'Take back the whole task…'),
-        h('a.button', { href: `#/changes?task=${encodeURIComponent(change.task)}` }, 'All changes of this task')),
+        isTask(change) && h('button', { type: 'button', onclick: () => undo({ task: change.task }, 'Take back the whole task') }, 'Take back the whole task…'),
+        isTask(change) && h('a.button', { href: `#/changes?task=${encodeURIComponent(change.task)}` }, 'All changes of this task')),
       h('h2', `${count(change.total_steps, 'file')}`),
       change.total_steps > change.files.length && h('p.note-box', `The first ${change.files.length} of ${change.total_steps} are shown.`),
       change.files.map((file) => filePart(change, file, can, undo, change.files.length <= 5))));

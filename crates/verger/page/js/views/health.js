@@ -27,6 +27,9 @@ const TONES = { error: ['bad', 'does not work'], warning: ['warn', 'may mislead'
 
 const noteLink = (path, line) => `#/notes/${path.split('/').map(encodeURIComponent).join('/')}${line ? `?line=${line}` : ''}`;
 
+/** Text in which names stand between backticks. */
+const coded = (text) => text.split('`').map((part, at) => (at % 2 ? h('code', part) : part));
+
 export async function mount(root) {
   const status = h('p.small.muted', { role: 'status' });
   const body = h('div', h('p.waiting', 'Looking through the vault…'));
@@ -92,8 +95,8 @@ export async function mount(root) {
       h('div.grow',
         h('p', found.paths.slice(0, 6).map((path, at) => [at > 0 && ', ', h('a', { href: noteLink(path, at === 0 ? found.line : null) }, path.replace(/\.md$/, ''))]),
           found.total_paths > 6 && ` and ${found.total_paths - 6} more`, found.line && h('span.muted.small', ` · line ${found.line}`)),
-        h('p.small', sentence(found.message)),
-        found.repair && h('p.small.muted', `What helps: ${found.repair}.`)),
+        h('p.small', coded(sentence(found.message))),
+        found.repair && h('p.small.muted', coded(`What helps: ${found.repair}.`))),
       found.repairable && h('button.small.quiet', { type: 'button', 'aria-label': `Mend only ${first}`, onclick: () => mend({ kind: found.kind }, found.paths) }, 'Mend this'));
   }
 

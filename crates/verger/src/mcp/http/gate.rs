@@ -119,6 +119,21 @@ impl Gate {
             .with_state(Arc::clone(self))
     }
 
+    /// Answers a request of somebody who was judged elsewhere.
+    pub async fn answer(&self, request: Request, who: Principal) -> Response {
+        self.pass(request, who).await.unwrap_or_else(|refused| *refused)
+    }
+
+    /// The door's card.
+    pub fn card(&self) -> Response {
+        json(StatusCode::OK, self.papers.card())
+    }
+
+    /// The answer to somebody whose token does not count elsewhere.
+    pub fn unwelcome(&self, why: &'static str) -> Response {
+        self.papers.unwelcome(Unwelcome::Invalid(why))
+    }
+
     /// Waits until no call is in flight.
     pub async fn idle(&self) {
         self.busy.idle().await;

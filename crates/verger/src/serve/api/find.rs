@@ -45,6 +45,8 @@ struct Finding {
     mode: Mode,
     /// Only in this folder.
     folder: Option<String>,
+    /// The note in which a query stands.
+    this: Option<String>,
     /// Rows at most, up to 200.
     #[serde(default = "thirty")]
     limit: usize,
@@ -185,8 +187,10 @@ fn exact(house: &House, asked: &Finding) -> Result<Value, Problem> {
     let rows: Vec<Value> = matches.iter().skip(offset).take(limit).map(row).collect();
     let total = data["total_matches"].as_u64().unwrap_or_default();
     let skipped = data["files_skipped"].as_u64().filter(|skipped| *skipped > 0);
-    let caution =
-        skipped.map(|skipped| format!("{skipped} files could not be searched (not text, or too large)"));
+    let files = |skipped| if skipped == 1 { "file" } else { "files" };
+    let caution = skipped.map(|skipped| {
+        format!("{skipped} {} could not be searched (not text, or too large)", files(skipped))
+    });
     Ok(json!({
         "more": ((offset + rows.len()) as u64) < total && offset + limit < 500,
         "rows": rows, "total": total, "notes": data["files_matched"], "caution": caution,
@@ -207,7 +211,11 @@ fn around(line: &str, finder: Option<&regex::Regex>) -> String {
 }
 
 fn query(house: &House, asked: &Finding) -> Result<Value, Problem> {
-    let data = house.answer("query_vault", json!({"query": asked.text}))?.data;
+    let mut input = json!({"query": asked.text});
+    if let Some(this) = &asked.this {
+        input["this"] = json!(super::notes::path(this)?);
+    }
+    let data = house.answer("query_vault", input)?.data;
     let table = table::shown(&data);
     let total = table["rows"].as_array().map_or(0, Vec::len);
     Ok(json!({"rows": [], "total": total, "table": table}))

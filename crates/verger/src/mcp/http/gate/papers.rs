@@ -49,6 +49,11 @@ impl Papers {
         Papers { card, resource }
     }
 
+    /// Its card.
+    pub fn card(&self) -> &Value {
+        &self.card
+    }
+
     /// The answer to somebody who is not let in.
     pub fn unwelcome(&self, why: Unwelcome) -> Response {
         let error = match why {

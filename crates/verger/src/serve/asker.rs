@@ -1,0 +1,147 @@
+//! Asking the person before the page: the plan with its diffs becomes a question in the inbox, their reply a decision.
+
+use std::sync::Arc;
+
+use agent::Answers;
+use pipeline::approve::Deciding;
+use pipeline::plan::Asked;
+use pipeline::{Asker, Decision, Lifetime, Question, World as _};
+use serde_json::{Value, json};
+
+use super::diffs;
+use super::inbox::{Kind, Reply, Word};
+use super::rooms::desk::Desk;
+use super::rooms::item::Called;
+use super::rooms::live::Fits;
+use crate::paper::one_line;
+use crate::world::RealWorld;
+
+/// The person before the page, for one turn.
+pub struct Person(pub Arc<Desk>);
+
+impl Asker for Person {
+    fn ask<'a>(&'a self, question: &'a Question<'a>) -> Deciding<'a> {
+        Box::pin(async move {
+            let exactly = |called: &Called| called.tool == question.tool && called.input == *question.input;
+            // An input that the person has edited is not the one that the model wrote.
+            let nearly = |called: &Called| called.tool == question.tool;
+            let paper = |paper: &mut Value| approval(paper, question);
+            match put(&self.0, Kind::Approval, &[&exactly, &nearly], paper).await {
+                Some(reply) => decided(reply),
+                None => Decision::No { reason: None },
+            }
+        })
+    }
+
+    fn name(&self) -> &str {
+        "web"
+    }
+
+    fn is_person(&self) -> bool {
+        true
+    }
+}
+
+/// Puts questions of the model before the person.
+pub async fn answers(desk: &Arc<Desk>, asked: &[Asked]) -> Answers {
+    if asked.is_empty() {
+        return Answers::Nobody;
+    }
+    let fits = |called: &Called| called.tool.starts_with("ask_");
+    let paper = |paper: &mut Value| {
+        paper["tool"] = "ask_user".into();
+        paper["summary"] = asked.first().map(|asked| asked.question.clone()).into();
+        paper["asked"] = json!(asked);
+    };
+    match put(desk, Kind::Questions, &[&fits], paper).await {
+        Some(Reply { answer: Word::Deny, .. }) | None => Answers::Cancelled,
+        Some(reply) => Answers::Given(reply.answers.unwrap_or_default()),
+    }
+}
+
+/// Waits for the person's reply to a question about a call of this turn.
+async fn put(
+    desk: &Arc<Desk>,
+    kind: Kind,
+    fits: &[&Fits<'_>],
+    tell: impl FnOnce(&mut Value),
+) -> Option<Reply> {
+    let id = format!("q-{}", RealWorld.id().ok()?);
+    let (item, child) = desk.room.live.waits(&id, fits);
+    let head = desk.room.live.head();
+    let mut paper = json!({
+        "id": id, "kind": kind, "chat": desk.room.id, "chat_title": head.title, "task": desk.task, "item": item,
+        "agent": head.agent, "model": head.model, "child": child, "tool": "", "about": "", "summary": "",
+        "input": Value::Null, "editable": [], "files": [], "target": Value::Null, "warning": Value::Null,
+        "rule": "", "legs": {"private": false, "untrusted": false, "outgoing": false}, "choices": ["once"],
+        "rows": [], "asked": [], "since_ms": RealWorld.now().timestamp().as_millisecond(),
+    });
+    tell(&mut paper);
+    let reply = desk.inbox.put(&id, &desk.room.id, kind, paper, &desk.halt).await;
+    if let Some(item) = &item {
+        desk.room.live.goes_on(item);
+    }
+    reply
+}
+
+fn approval(paper: &mut Value, question: &Question<'_>) {
+    // Becoming another agent is a yes or a no, and nobody can give it beforehand.
+    let is_plain = question.tool == "switch_agent";
+    let keys: Vec<&String> =
+        question.input.as_object().map(|input| input.keys().collect()).unwrap_or_default();
+    paper["tool"] = question.tool.into();
+    paper["about"] = crate::talks::title_of_call(question.tool, question.input).into();
+    paper["summary"] = one_line(question.summary).into();
+    paper["input"] = question.input.clone();
+    paper["editable"] = if is_plain { json!([]) } else { json!(keys) };
+    paper["files"] = json!(diffs::files(question.changes));
+    paper["target"] = json!(question.target);
+    paper["warning"] = json!(question.warning);
+    paper["rule"] = question.rule.describe().into();
+    let legs = question.legs;
+    paper["legs"] = json!({"private": legs.private, "untrusted": legs.untrusted, "outgoing": legs.left});
+    paper["choices"] = if is_plain { json!(["once"]) } else { json!(["once", "task", "session", "always"]) };
+}
+
+fn decided(reply: Reply) -> Decision {
+    let lifetime = match reply.answer {
+        Word::Deny => {
+            let reason = reply.reason.map(|reason| reason.trim().to_owned());
+            return Decision::No { reason: reason.filter(|reason| !reason.is_empty()) };
+        }
+        Word::Once => Lifetime::Once,
+        Word::Task => Lifetime::Task,
+        Word::Session => Lifetime::Session,
+        Word::Always => Lifetime::Always,
+    };
+    match reply.input {
+        Some(input) => Decision::Edited(input),
+        None => Decision::Yes(lifetime),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reply_means_one_decision() {
+        let of = |value: Value| decided(serde_json::from_value(value).unwrap());
+        let no = |reason: Option<&str>| Decision::No { reason: reason.map(str::to_owned) };
+        for (reply, decision) in [
+            (json!({"answer": "once"}), Decision::Yes(Lifetime::Once)),
+            (json!({"answer": "task"}), Decision::Yes(Lifetime::Task)),
+            (json!({"answer": "session"}), Decision::Yes(Lifetime::Session)),
+            (json!({"answer": "always"}), Decision::Yes(Lifetime::Always)),
+            (json!({"answer": "once", "input": {"a": 1}}), Decision::Edited(json!({"a": 1}))),
+            (json!({"answer": "deny"}), no(None)),
+            (json!({"answer": "deny", "reason": " wrong note "}), no(Some("wrong note"))),
+            (json!({"answer": "deny", "input": {"a": 1}}), no(None)),
+        ] {
+            assert_eq!(of(reply.clone()), decision, "{reply}");
+        }
+        for bad in [json!({}), json!({"answer": "yes"}), json!({"answer": "once", "more": 1})] {
+            assert!(serde_json::from_value::<Reply>(bad.clone()).is_err(), "{bad}");
+        }
+    }
+}
