@@ -169,6 +169,8 @@ test('questions of a conversation that is not in view wait in the inbox', async 
   await go(page, '#/');
   await ask(page).waitFor({ state: 'detached' });
   assert.match(await page.title(), /^\(1\) /);
+  await go(page, '#/chat');
+  await page.locator('.session', { hasText: 'waits for you' }).waitFor();
   await page.locator('#inbox-button').click();
   await shot(page, 'inbox-light');
   await accessible(page, 'inbox');
@@ -176,6 +178,7 @@ test('questions of a conversation that is not in view wait in the inbox', async 
   await ask(page).getByRole('button', { name: 'Approve', exact: true }).click();
   await until('the note is written', () => server.read(NOTE).endsWith('\nWritten: away.\n'));
   await until('nothing waits', async () => !(await page.locator('#inbox-button').isVisible()));
+  assert.equal(await page.locator('.session', { hasText: 'waits for you' }).count(), 0);
   await finish(page);
 });
 

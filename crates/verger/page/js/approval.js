@@ -42,6 +42,9 @@ export function inView(id) {
   next();
 }
 
+/** Whether a conversation waits for an answer. */
+export const waits = (chat) => questions.some((question) => question.chat === chat);
+
 /** Opens this question, wherever it comes from. */
 export function answerQuestion(id) {
   const question = find(id);

@@ -2,6 +2,7 @@
 import { ago, fill, h, icon, later } from '../dom.js';
 import { get, post, put, remove } from '../api.js';
 import { confirmDialog, openDialog } from '../dialog.js';
+import { waits } from '../approval.js';
 import { menuButton } from '../menu.js';
 import { toast, trouble } from '../toast.js';
 
@@ -58,16 +59,17 @@ export function sessions({ current, close }) {
   /** What the stream tells of the open one. */
   const update = (talk) => {
     const known = kept.find((chat) => chat.id === talk.id);
-    if (!known || ['title', 'running', 'half_way', 'waiting'].every((key) => talk[key] === undefined || known[key] === talk[key])) return;
+    if (!known || ['title', 'running', 'half_way'].every((key) => talk[key] === undefined || known[key] === talk[key])) return;
     Object.assign(known, talk);
     draw();
   };
+  addEventListener('verger:questions', draw);
   draw();
-  return { element, refresh, update, draw };
+  return { element, refresh, update, stop: () => removeEventListener('verger:questions', draw) };
 }
 
 function mark(chat) {
-  if (chat.waiting) return h('span.chip.warn', 'waits for you');
+  if (waits(chat.id)) return h('span.chip.warn', 'waits for you');
   if (chat.running) return h('span.mark-running', h('span.dots', { 'aria-hidden': 'true' }), 'working');
   if (chat.half_way) return h('span.chip', 'half way');
   return null;

@@ -32,6 +32,7 @@ export async function mount(root, { rest }) {
   const leave = () => {
     for (const stop of heard) stop();
     room.script.stop();
+    room.list.stop();
     if (newest !== root) return;
     inView(null);
     live.follow(null);
