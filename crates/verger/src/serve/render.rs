@@ -7,7 +7,7 @@
 mod callout;
 mod clean;
 mod embed;
-pub(in crate::serve) mod links;
+pub mod links;
 mod marks;
 mod raw;
 #[cfg(test)]

@@ -13,7 +13,7 @@ export function tableView(table) {
   let sorted = { column: -1, down: false };
   const body = h('tbody');
   const heads = table.columns.map((name, column) => h('th', { scope: 'col', 'aria-sort': 'none' },
-    h('button.quiet.small', { type: 'button', onclick: () => sort(column) }, name || '·')));
+    h('button.quiet.small', { type: 'button', onclick: () => sort(column) }, name ? setMarkup(h('span'), name) : '·')));
   const draw = () => fill(body, rows.map((cells) => h('tr', cells)));
   function sort(column) {
     sorted = { column, down: sorted.column === column && !sorted.down };
@@ -22,7 +22,7 @@ export function tableView(table) {
     heads.forEach((head, index) => head.setAttribute('aria-sort', index !== column ? 'none' : sorted.down ? 'descending' : 'ascending'));
     draw();
   }
-  const csv = () => [table.columns, ...rows.map((cells) => cells.map((cell) => cell.textContent))].map((row) => row.map(quoted).join(',')).join('\r\n');
+  const csv = () => [heads.map((head) => head.textContent), ...rows.map((cells) => cells.map((cell) => cell.textContent))].map((row) => row.map(quoted).join(',')).join('\r\n');
   const copy = () => navigator.clipboard.writeText(csv()).then(() => toast('Table copied as CSV'), () => trouble(new Error('The browser did not allow copying')));
   draw();
   const more = table.total > table.rows.length ? `The first ${table.rows.length.toLocaleString('en')} of ${count(table.total, 'row')}.` : '';

@@ -156,7 +156,9 @@ export async function mount(root, { query }) {
   get('/api/tree').then((branch) => fill(folders, branch.folders.map(({ path }) => h('option', { value: path }))), () => {});
   let beat = null;
   const stop = live.on('pulse', (pulse) => {
-    if (beat !== null && pulse.notes !== beat && field().value.trim() && !list.contains(document.activeElement)) look();
+    // Whoever walks through the results, or asked for more of them, keeps what is shown.
+    const reads = list.contains(document.activeElement) || state.rows.length > PAGE;
+    if (beat !== null && pulse.notes !== beat && field().value.trim() && !reads) look();
     beat = pulse.notes;
   });
   return () => {

@@ -1,6 +1,6 @@
 //! Finding: ranked, exact, by meaning, by query. The tools that agents use look; here the answers get a shape for the page.
 
-pub(in crate::serve) mod table;
+pub mod table;
 mod words;
 
 use std::sync::Arc;

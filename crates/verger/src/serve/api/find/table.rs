@@ -8,7 +8,7 @@ use crate::serve::render::{links, marked};
 /// Rows of one table at most.
 const MOST: usize = 1000;
 
-/// Columns as text and rows as cells of HTML.
+/// Columns and rows, each cell as HTML.
 pub fn shown(data: &Value) -> Value {
     let (columns, mut rows) = cells(data, &html);
     let total = rows.len();
@@ -43,7 +43,7 @@ mod tests {
             [null, [1, "\"y\""]],
         ]});
         let table = shown(&data);
-        assert_eq!(table["columns"], json!(["File", "<b>"]));
+        assert_eq!(table["columns"], json!(["File", "&lt;b&gt;"]));
         assert_eq!(table["rows"][0][0], "<a class=\"note-link\" href=\"#/notes/a%20b.md\">a b</a>");
         assert_eq!(table["rows"][0][1], "&lt;script&gt;x");
         assert_eq!(table["rows"][1], json!(["", "1, &quot;y&quot;"]));
