@@ -253,7 +253,7 @@ export class Drawing {
           const y = places[2 * at + 1] * scale + top;
           if (x < -12 || y < -12 || x > this.width + 12 || y > this.height + 12) continue;
           const size = this.sizes[at] * zoomed;
-          if (many && (size < 2.6 || this.moving)) pen.rect(x - size, y - size, 2 * size, 2 * size);
+          if (many && (size < 2 || this.moving)) pen.rect(x - size, y - size, 2 * size, 2 * size);
           else { pen.moveTo(x + size, y); pen.arc(x, y, size, 0, 6.2832); }
         }
         pen.fill();
