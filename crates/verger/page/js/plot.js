@@ -26,7 +26,7 @@ export const shortDate = (date) => new Date(`${date}T12:00`).toLocaleDateString(
  * Bars by day. `series` is a list of {name, key, className}; several stand on one another. `whole` numbers get no half ticks.
  */
 export function dayPlot({ title, days, series, format = (value) => value.toLocaleString('en'), whole = true }) {
-  const [width, height, left, bottom, top] = [460, 170, 48, 24, 12];
+  const [width, height, left, bottom, top] = [460, 176, 52, 26, 14];
   const sums = days.map((day) => series.reduce((sum, { key }) => sum + (day[key] ?? 0), 0));
   const most = roundUp(Math.max(...sums, 0));
   const step = (width - left - 14) / days.length;
@@ -42,7 +42,7 @@ export function dayPlot({ title, days, series, format = (value) => value.toLocal
     const y = height - bottom - scale(most * part);
     svg.append(s('line', { x1: left, x2: width, y1: y, y2: y, class: 'grid' }), s('text', { x: left - 6, y: y + 4, class: 'tick end' }, format(most * part)));
   }
-  const every = Math.ceil(days.length / 6);
+  const every = Math.ceil(days.length / 5);
   days.forEach((day, at) => {
     let base = height - bottom;
     const x = left + at * step;

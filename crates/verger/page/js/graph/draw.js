@@ -1,7 +1,7 @@
 // Drawing the graph on a canvas, in levels of detail: links are drawn once into a picture of their own, which is only moved while
 // the person pans and zooms; names are drawn where there is room for them.
 
-const LINKS_MOVING = 5000; // links drawn while the layout still moves
+const LINKS_AT_ONCE = 3000; // links drawn in one frame: a part of all while the layout moves, else the next part
 const NAMES = 160;
 const STROKE = 800; // links of one stroke; longer paths get slow
 
@@ -19,7 +19,10 @@ export class Drawing {
     this.focus = -1;
     this.hits = null;
     this.back = document.createElement('canvas');
+    this.spare = document.createElement('canvas');
     this.backAt = null;
+    this.whole = false;
+    this.job = null;
     this.frame = 0;
     this.crisp = 0;
     this.sizes = Float32Array.from(graph.nodes, (node) => 2.4 + Math.min(9, Math.sqrt(node.links) * 1.15));
@@ -33,7 +36,7 @@ export class Drawing {
     this.ratio = Math.min(devicePixelRatio || 1, 2);
     this.width = Math.max(1, clientWidth);
     this.height = Math.max(1, clientHeight);
-    for (const canvas of [this.canvas, this.back]) {
+    for (const canvas of [this.canvas, this.back, this.spare]) {
       canvas.width = Math.round(this.width * this.ratio);
       canvas.height = Math.round(this.height * this.ratio);
     }
@@ -45,7 +48,8 @@ export class Drawing {
     const first = !this.places;
     this.places = places;
     this.moving = moving;
-    this.backAt = null;
+    this.whole = false;
+    this.job = null;
     if (first || (this.following && moving)) this.fit();
     if (!moving && this.following) { this.fit(); this.following = false; }
     this.ask();
@@ -146,13 +150,13 @@ export class Drawing {
     this.drawNames(pen, lit);
   }
 
-  /** The links: drawn anew when they are not where they were, else their picture is moved and stretched. */
+  /** The picture of the links, moved and stretched to where they are now; one that fits follows when things are quiet. */
   drawBack(pen) {
-    const same = this.backAt && this.backAt.scale === this.scale && this.backAt.left === this.left && this.backAt.top === this.top;
-    if (!this.backAt || (this.moving && !same)) this.drawLinks();
-    else if (!same) {
+    if (!this.backAt || this.moving) this.sketch();
+    if (!this.moving && !(this.whole && same(this.backAt, this)) && !(this.job && same(this.job, this))) {
+      this.job = null;
       clearTimeout(this.crisp);
-      this.crisp = setTimeout(() => { this.backAt = null; this.ask(); }, 140);
+      this.crisp = setTimeout(() => this.sharpen(), this.whole ? 140 : 0);
     }
     const by = this.scale / this.backAt.scale;
     pen.globalAlpha = this.focus >= 0 || this.hits ? 0.35 : 1;
@@ -161,20 +165,51 @@ export class Drawing {
     pen.globalAlpha = 1;
   }
 
-  drawLinks() {
-    const pen = this.back.getContext('2d');
+  /** Some of the links at once, evenly chosen. */
+  sketch() {
+    this.backAt = { scale: this.scale, left: this.left, top: this.top };
+    const step = Math.max(1, Math.ceil(this.graph.edges.length / 2 / LINKS_AT_ONCE));
+    this.strokeLinks(this.blank(this.back), this.backAt, 0, this.graph.edges.length, step);
+    this.whole = step === 1;
+  }
+
+  /** All links, some in each frame, into the spare picture; it takes the place of the other when it is done. */
+  sharpen() {
+    const job = { scale: this.scale, left: this.left, top: this.top, next: 0 };
+    this.job = job;
+    const pen = this.blank(this.spare);
+    const part = () => {
+      if (this.job !== job || this.frame === -1) return;
+      const end = Math.min(job.next + 2 * LINKS_AT_ONCE, this.graph.edges.length);
+      this.strokeLinks(pen, job, job.next, end, 1);
+      job.next = end;
+      if (end < this.graph.edges.length) { requestAnimationFrame(part); return; }
+      [this.back, this.spare] = [this.spare, this.back];
+      this.backAt = { scale: job.scale, left: job.left, top: job.top };
+      this.whole = true;
+      this.job = null;
+      this.ask();
+    };
+    part();
+  }
+
+  blank(canvas) {
+    const pen = canvas.getContext('2d');
     pen.setTransform(1, 0, 0, 1, 0, 0);
-    pen.clearRect(0, 0, this.back.width, this.back.height);
+    pen.clearRect(0, 0, canvas.width, canvas.height);
     pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    return pen;
+  }
+
+  strokeLinks(pen, { scale, left, top }, from, end, step) {
     const { edges } = this.graph;
-    const { places, scale, left, top } = this;
-    const step = this.moving ? Math.max(1, Math.ceil(edges.length / 2 / LINKS_MOVING)) : 1;
+    const { places } = this;
     pen.strokeStyle = this.colours.line;
     pen.globalAlpha = Math.min(1, Math.max(0.25, 1.1 - edges.length / 40000));
-    pen.lineWidth = Math.min(1.2, Math.max(0.5, this.scale));
+    pen.lineWidth = Math.min(1.2, Math.max(0.5, scale));
     let drawn = 0;
     pen.beginPath();
-    for (let at = 0; at < edges.length; at += 2 * step) {
+    for (let at = from; at < end; at += 2 * step) {
       const fromX = places[2 * edges[at]] * scale + left;
       const fromY = places[2 * edges[at] + 1] * scale + top;
       const toX = places[2 * edges[at + 1]] * scale + left;
@@ -187,7 +222,6 @@ export class Drawing {
     }
     pen.stroke();
     pen.globalAlpha = 1;
-    this.backAt = { scale: this.scale, left: this.left, top: this.top };
   }
 
   drawFocusLinks(pen) {
@@ -206,7 +240,8 @@ export class Drawing {
   drawNotes(pen, lit) {
     const { places, scale, left, top } = this;
     const zoomed = Math.min(1.6, Math.max(0.35, Math.sqrt(this.scale)));
-    const small = this.graph.nodes.length > 1500 && zoomed * 3 < 2.4;
+    // Squares cost a fraction of circles; where dots are tiny or fly about, nobody sees the difference.
+    const many = this.graph.nodes.length > 1500;
     for (const [group, members] of this.colours.members.entries()) {
       for (const bright of lit ? [false, true] : [true]) {
         pen.fillStyle = this.colours.groups[group];
@@ -218,7 +253,7 @@ export class Drawing {
           const y = places[2 * at + 1] * scale + top;
           if (x < -12 || y < -12 || x > this.width + 12 || y > this.height + 12) continue;
           const size = this.sizes[at] * zoomed;
-          if (small && size < 2.2) pen.rect(x - size, y - size, 2 * size, 2 * size);
+          if (many && (size < 2 || this.moving)) pen.rect(x - size, y - size, 2 * size, 2 * size);
           else { pen.moveTo(x + size, y); pen.arc(x, y, size, 0, 6.2832); }
         }
         pen.fill();
@@ -238,7 +273,9 @@ export class Drawing {
   /** Names: of what is lit; else of the most linked notes in sight, more of them the nearer one looks. */
   drawNames(pen, lit) {
     const few = this.graph.nodes.length <= 60;
-    const wanted = lit ? [...lit].slice(0, 60) : this.moving && !few ? [] : this.inSight(few || this.scale > 1.1 ? NAMES : this.scale > 0.45 ? 40 : 14);
+    // While the picture is moved there is no time for all of them.
+    const most = same(this.backAt, this) ? NAMES : 24;
+    const wanted = lit ? [...lit].slice(0, Math.min(most, 60)) : this.moving && !few ? [] : this.inSight(Math.min(most, few || this.scale > 1.1 ? NAMES : this.scale > 0.45 ? 40 : 14));
     pen.font = `12px ${getComputedStyle(this.canvas).fontFamily}`;
     pen.textAlign = 'center';
     pen.lineWidth = 3;
@@ -291,6 +328,9 @@ export class Drawing {
       + `<path d="${lines.join('')}" stroke="${this.colours.line}" stroke-width=".6" fill="none"/>${circles.join('')}<g font-family="sans-serif" font-size="12" text-anchor="middle" fill="${this.colours.ink}">${names.join('')}</g></svg>`;
   }
 }
+
+/** Whether two pictures show the same part, equally large. */
+const same = (one, other) => one.scale === other.scale && one.left === other.left && one.top === other.top;
 
 /** For each note those that are linked with it. */
 function neighbours({ nodes, edges }) {

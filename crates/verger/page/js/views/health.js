@@ -97,7 +97,7 @@ export async function mount(root) {
           found.total_paths > 6 && ` and ${found.total_paths - 6} more`, found.line && h('span.muted.small', ` · line ${found.line}`)),
         h('p.small', coded(sentence(found.message))),
         found.repair && h('p.small.muted', coded(`What helps: ${found.repair}.`))),
-      found.repairable && h('button.small.quiet', { type: 'button', 'aria-label': `Mend only ${first}`, onclick: () => mend({ kind: found.kind }, found.paths) }, 'Mend this'));
+      found.repairable && h('button.small.quiet', { type: 'button', 'aria-label': `Mend this: ${first}`, onclick: () => mend({ kind: found.kind }, found.paths) }, 'Mend this'));
   }
 
   async function mend(kind, paths) {

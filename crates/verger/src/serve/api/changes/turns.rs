@@ -46,6 +46,20 @@ struct Asked {
     parts: Vec<Part>,
 }
 
+/// What was said in a turn, and when.
+struct Said {
+    task: String,
+    words: String,
+    time_ms: i64,
+}
+
+/// The conversations, each read at most once for one question.
+struct Past<'s> {
+    sessions: &'s Sessions,
+    headers: Vec<Header>,
+    read: HashMap<String, Vec<Said>>,
+}
+
 impl Turns {
     /// The turns of these tasks, each with the time of a change that it made.
     pub fn of(
@@ -58,14 +72,10 @@ impl Turns {
             known.clear();
         }
         if tasks.keys().any(|task| !known.contains_key(*task)) {
-            let everything = Filter { limit: usize::MAX, include_children: true, text: None };
-            let mut headers = sessions.list(&everything)?;
-            // A copy of a conversation holds the same turns; the one that made the change is the older one.
-            headers.sort_by_key(|header| header.created_ms);
+            let mut past = Past::open(sessions)?;
             for (task, time_ms) in tasks {
                 if !known.contains_key(*task) {
-                    let turn = find(sessions, &headers, task, *time_ms)?;
-                    known.insert((*task).to_owned(), turn);
+                    known.insert((*task).to_owned(), past.find(task, *time_ms)?);
                 }
             }
         }
@@ -74,64 +84,78 @@ impl Turns {
     }
 }
 
-fn find(sessions: &Sessions, headers: &[Header], task: &str, time_ms: i64) -> Result<Option<Turn>, Problem> {
-    let then = |header: &&Header| {
-        header.created_ms <= time_ms && header.updated_ms.saturating_add(SLACK_MS) >= time_ms
-    };
-    for header in headers.iter().filter(then) {
-        let asked = asked(sessions, &header.id)?;
-        let Some((_, at)) = asked.iter().find(|(asked, _)| asked.task == task) else { continue };
-        let words = match &header.parent {
-            None => asked.iter().find(|(asked, _)| asked.task == task).map(|(asked, _)| words(asked)),
-            Some(parent) => of_parent(sessions, headers, parent, *at)?,
+impl Past<'_> {
+    fn open(sessions: &Sessions) -> Result<Past<'_>, Problem> {
+        let everything = Filter { limit: usize::MAX, include_children: true, text: None };
+        let mut headers = sessions.list(&everything)?;
+        // A copy of a conversation holds the same turns; the one that made the change is the older one.
+        headers.sort_by_key(|header| header.created_ms);
+        Ok(Past { sessions, headers, read: HashMap::new() })
+    }
+
+    fn find(&mut self, task: &str, time_ms: i64) -> Result<Option<Turn>, Problem> {
+        let then = |header: &&Header| {
+            header.created_ms <= time_ms && header.updated_ms.saturating_add(SLACK_MS) >= time_ms
         };
-        let top = top(headers, header);
-        return Ok(Some(Turn {
-            session: top.id.clone(),
-            title: top.title.clone(),
-            agent: header.agent.clone(),
-            model: header.model.clone(),
-            why: words.filter(|words| !words.is_empty()),
-            helper: header.parent.is_some(),
-        }));
+        let candidates: Vec<Header> = self.headers.iter().filter(then).cloned().collect();
+        for header in candidates {
+            let said = self.said(&header.id)?.iter().find(|said| said.task == task);
+            let Some((words, at)) = said.map(|said| (said.words.clone(), said.time_ms)) else { continue };
+            let words = match &header.parent {
+                None => Some(words),
+                Some(parent) => self.of_parent(parent, at)?,
+            };
+            let top = self.top(&header);
+            return Ok(Some(Turn {
+                session: top.id.clone(),
+                title: top.title.clone(),
+                agent: header.agent.clone(),
+                model: header.model.clone(),
+                why: words.filter(|words| !words.is_empty()),
+                helper: header.parent.is_some(),
+            }));
+        }
+        Ok(None)
     }
-    Ok(None)
-}
 
-/// What the person had said last in the conversation that started a helper.
-fn of_parent(
-    sessions: &Sessions,
-    headers: &[Header],
-    parent: &str,
-    time_ms: i64,
-) -> Result<Option<String>, Problem> {
-    let Some(header) = headers.iter().find(|header| header.id == parent) else { return Ok(None) };
-    let asked = asked(sessions, parent)?;
-    let Some((last, at)) = asked.iter().rfind(|(_, at)| *at <= time_ms) else { return Ok(None) };
-    match &header.parent {
-        Some(above) if above != parent => of_parent(sessions, headers, above, *at),
-        _ => Ok(Some(words(last))),
+    /// What the person had said last in the conversation that started a helper.
+    fn of_parent(&mut self, parent: &str, time_ms: i64) -> Result<Option<String>, Problem> {
+        let above =
+            self.headers.iter().find(|header| header.id == parent).map(|header| header.parent.clone());
+        let Some(above) = above else { return Ok(None) };
+        let last = self.said(parent)?.iter().rfind(|said| said.time_ms <= time_ms);
+        let Some((words, at)) = last.map(|said| (said.words.clone(), said.time_ms)) else { return Ok(None) };
+        match above {
+            Some(above) if above != parent => self.of_parent(&above, at),
+            _ => Ok(Some(words)),
+        }
+    }
+
+    fn top<'h>(&'h self, header: &'h Header) -> &'h Header {
+        let parent = header.parent.as_ref();
+        let above = parent.and_then(|parent| self.headers.iter().find(|other| other.id == *parent));
+        above.map_or(header, |above| self.top(above))
+    }
+
+    fn said(&mut self, session: &str) -> Result<&[Said], Problem> {
+        if !self.read.contains_key(session) {
+            // One that was deleted meanwhile has nothing to say.
+            let steps = match self.sessions.steps_of(session, &["asked"], i64::MIN) {
+                Err(state::Error::Missing { .. }) => Vec::new(),
+                other => other?,
+            };
+            let said = |step: state::Step| {
+                let asked: Asked = serde_json::from_value(step.body).ok()?;
+                let words = clipped(Message { role: Role::User, parts: asked.parts }.text().trim());
+                Some(Said { task: asked.task, words, time_ms: step.time_ms })
+            };
+            self.read.insert(session.to_owned(), steps.into_iter().filter_map(said).collect());
+        }
+        Ok(self.read.get(session).map(Vec::as_slice).unwrap_or_default())
     }
 }
 
-fn top<'h>(headers: &'h [Header], header: &'h Header) -> &'h Header {
-    let above = header.parent.as_ref().and_then(|parent| headers.iter().find(|other| other.id == *parent));
-    above.map_or(header, |above| top(headers, above))
-}
-
-fn asked(sessions: &Sessions, session: &str) -> Result<Vec<(Asked, i64)>, Problem> {
-    // One that was deleted meanwhile has nothing to say.
-    let steps = match sessions.steps_of(session, &["asked"], i64::MIN) {
-        Err(state::Error::Missing { .. }) => return Ok(Vec::new()),
-        other => other?,
-    };
-    let read = |step: state::Step| Some((serde_json::from_value(step.body).ok()?, step.time_ms));
-    Ok(steps.into_iter().filter_map(read).collect())
-}
-
-fn words(asked: &Asked) -> String {
-    let text = Message { role: Role::User, parts: asked.parts.clone() }.text();
-    let text = text.trim();
+fn clipped(text: &str) -> String {
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
