@@ -14,6 +14,7 @@ use vault::watch::Report;
 use super::gate;
 use super::keys::Keys;
 use super::problem::Problem;
+use crate::chat::ask::unknown_agent;
 use crate::config::Config;
 use crate::mcp::complain;
 use crate::socket::origin::{Neighbours, Origin};
@@ -107,10 +108,14 @@ impl House {
         Ok(())
     }
 
-    /// Whether this configuration could be taken up: its models are known, and the one that speaks has its key.
+    /// Whether this configuration could be taken up: its models are known, the one that speaks has its key, its agent is there.
     pub fn would_take(&self, config: &Config) -> Result<(), Problem> {
         models::open(config, self.wanted.model.as_deref())?;
-        Ok(())
+        let known = self.study().mind.cast.slugs();
+        match &config.chat.agent {
+            Some(agent) if !known.contains(agent) => Err(unknown_agent(agent, &known).into()),
+            _ => Ok(()),
+        }
     }
 
     /// What the vault is called.
