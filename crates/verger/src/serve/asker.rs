@@ -7,6 +7,7 @@ use pipeline::approve::Deciding;
 use pipeline::plan::Asked;
 use pipeline::{Asker, Decision, Lifetime, Question, World as _};
 use serde_json::{Value, json};
+use vault::VaultPath;
 
 use super::diffs;
 use super::inbox::{Kind, Reply, Word};
@@ -26,7 +27,12 @@ impl Asker for Person {
             // An input that the person has edited is not the one that the model wrote.
             let nearly = |called: &Called| called.tool == question.tool;
             let paper = |paper: &mut Value| approval(paper, question);
-            match put(&self.0, Kind::Approval, &[&exactly, &nearly], paper).await {
+            let kind = match (question.reads, question.results) {
+                ([], []) => Kind::Approval,
+                ([], _) => Kind::Results,
+                _ => Kind::Reads,
+            };
+            match put(&self.0, kind, &[&exactly, &nearly], paper).await {
                 Some(reply) => decided(reply),
                 None => Decision::No { reason: None },
             }
@@ -98,9 +104,21 @@ fn approval(paper: &mut Value, question: &Question<'_>) {
     paper["target"] = json!(question.target);
     paper["warning"] = json!(question.warning);
     paper["rule"] = question.rule.describe().into();
+    paper["rows"] = rows(question);
     let legs = question.legs;
     paper["legs"] = json!({"private": legs.private, "untrusted": legs.untrusted, "outgoing": legs.left});
     paper["choices"] = if is_plain { json!(["once"]) } else { json!(["once", "task", "session", "always"]) };
+}
+
+/// The notes of which the answer tells; all are ticked until the person unticks some.
+fn rows(question: &Question<'_>) -> Value {
+    let row = |path: &VaultPath, title: &str, excerpt: &str| {
+        json!({"path": path, "title": title, "excerpt": excerpt, "ticked": true})
+    };
+    let found = question.results.iter().map(|found| row(&found.path, &found.title, &found.excerpt));
+    let is_found = |path: &VaultPath| question.results.iter().any(|found| found.path == *path);
+    let read = question.reads.iter().filter(|path| !is_found(path)).map(|path| row(path, path.stem(), ""));
+    found.chain(read).collect()
 }
 
 fn decided(reply: Reply) -> Decision {
@@ -114,9 +132,12 @@ fn decided(reply: Reply) -> Decision {
         Word::Session => Lifetime::Session,
         Word::Always => Lifetime::Always,
     };
-    match reply.input {
-        Some(input) => Decision::Edited(input),
-        None => Decision::Yes(lifetime),
+    match (reply.input, reply.paths) {
+        (Some(input), _) => Decision::Edited(input),
+        (None, Some(paths)) => {
+            Decision::Only(paths.iter().filter_map(|path| VaultPath::parse(path).ok()).collect())
+        }
+        (None, None) => Decision::Yes(lifetime),
     }
 }
 
@@ -134,6 +155,9 @@ mod tests {
             (json!({"answer": "session"}), Decision::Yes(Lifetime::Session)),
             (json!({"answer": "always"}), Decision::Yes(Lifetime::Always)),
             (json!({"answer": "once", "input": {"a": 1}}), Decision::Edited(json!({"a": 1}))),
+            (json!({"answer": "once", "paths": ["a.md"]}), Decision::Only(vec![VaultPath::parse("a.md").unwrap()])),
+            (json!({"answer": "once", "paths": []}), Decision::Only(Vec::new())),
+            (json!({"answer": "deny", "paths": ["a.md"]}), no(None)),
             (json!({"answer": "deny"}), no(None)),
             (json!({"answer": "deny", "reason": " wrong note "}), no(Some("wrong note"))),
             (json!({"answer": "deny", "input": {"a": 1}}), no(None)),

@@ -16,8 +16,9 @@ use super::inbox::Inbox;
 use super::keys::Keys;
 use super::problem::Problem;
 use super::rooms::Rooms;
-use crate::config::Config;
 use super::tokens::Tokens;
+use crate::chat::ask::unknown_agent;
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::mcp::beside::Beside;
 use crate::mcp::complain;
@@ -147,10 +148,14 @@ impl House {
         self.wanted.model.is_some()
     }
 
-    /// Whether this configuration could be taken up: its models are known, and the one that speaks has its key.
+    /// Whether this configuration could be taken up: its models are known, the one that speaks has its key, its agent is there.
     pub fn would_take(&self, config: &Config) -> Result<(), Problem> {
         models::open(config, self.wanted.model.as_deref())?;
-        Ok(())
+        let known = self.study().mind.cast.slugs();
+        match &config.chat.agent {
+            Some(agent) if !known.contains(agent) => Err(unknown_agent(agent, &known).into()),
+            _ => Ok(()),
+        }
     }
 
     /// Opens the MCP door on the road of the study. One that was open ends with its sessions: its clients begin anew under the

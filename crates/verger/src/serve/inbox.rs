@@ -22,6 +22,10 @@ const LONGEST: usize = 4_000;
 pub enum Kind {
     /// Whether something is done.
     Approval,
+    /// Which notes are read to the model.
+    Reads,
+    /// Which of what a search found is shared with it.
+    Results,
     /// What the model wants to know.
     Questions,
 }
@@ -89,6 +93,13 @@ struct Waiting {
     reply: oneshot::Sender<Reply>,
 }
 
+impl Waiting {
+    fn tells_of(&self, path: &str) -> bool {
+        let rows = self.paper.get("rows").and_then(Value::as_array);
+        rows.into_iter().flatten().any(|row| row.get("path").and_then(Value::as_str) == Some(path))
+    }
+}
+
 impl Inbox {
     /// An empty one that beats this pulse.
     pub fn new(pulse: watch::Sender<Pulse>) -> Inbox {
@@ -154,8 +165,12 @@ fn fits(waiting: &Waiting, reply: &Reply) -> Result<(), &'static str> {
         Kind::Questions if reply.answer != Word::Deny && answers != waiting.asked => {
             Err("each question wants one answer")
         }
-        Kind::Approval if answers > 0 => Err("this question wants a yes or a no"),
-        Kind::Approval | Kind::Questions => Ok(()),
+        Kind::Approval | Kind::Reads | Kind::Results if answers > 0 => Err("this question wants a yes or a no"),
+        Kind::Approval | Kind::Questions if reply.paths.is_some() => Err("this question is not about notes to choose"),
+        Kind::Reads | Kind::Results if !reply.paths.iter().flatten().all(|path| waiting.tells_of(path)) => {
+            Err("a note is named that was not shown")
+        }
+        Kind::Approval | Kind::Questions | Kind::Reads | Kind::Results => Ok(()),
     }
 }
 

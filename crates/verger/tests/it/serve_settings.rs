@@ -225,6 +225,7 @@ fn hostile_settings_are_refused_and_change_nothing() {
         (json!(["models", "main"]), json!("nobody@nothing")),
         (json!(["models", "main"]), json!("anthropic@claude")),
         (json!(["chat", "agent"]), json!("x".repeat(10_000))),
+        (json!(["chat", "agent"]), json!("nobody-of-that-name")),
         (json!([]), json!(1)),
     ] {
         page.refused("POST", "/api/settings/save", json!({"settings": [{"path": path, "value": value}]}));

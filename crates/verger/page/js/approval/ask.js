@@ -43,7 +43,7 @@ export function askDialog(question, { send, closed }) {
   };
   const answer = (kind) => {
     if (rows && !rows.ticked().length) return finish({ answer: 'deny', reason: 'none was ticked' });
-    return finish({ answer: kind, input: fields?.given(), paths: rows?.ticked(), answers: asked?.answers() });
+    return finish({ answer: kind, input: fields?.given(), paths: rows?.chosen(), answers: asked?.answers() });
   };
   const draw = () => {
     const changed = Boolean(fields?.isChanged());

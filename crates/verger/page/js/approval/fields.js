@@ -56,7 +56,7 @@ export function argumentFields(question, changed) {
   return { element, fault, isChanged, given: () => (isChanged() ? now : undefined) };
 }
 
-/** Rows with tick boxes. `ticked()` gives the paths. */
+/** Rows with tick boxes. `ticked()` gives the paths; `chosen()` too, and nothing when all of them are ticked. */
 export function tickRows(question, changed) {
   const boxes = question.rows.map((row) => h('input', { type: 'checkbox', checked: row.ticked !== false, onchange: () => tell() }));
   const told = h('p.small.muted', { role: 'status' });
@@ -72,7 +72,8 @@ export function tickRows(question, changed) {
     h('ul.tick-rows', question.rows.map((row, at) => h('li', h('label', boxes[at], h('span.tick-words', h('span.tick-title', row.title || row.path), h('span.small.muted', row.path), row.excerpt && h('span.small.tick-excerpt', row.excerpt)))))),
     h('p.note-box.small', privacy));
   told.textContent = `${ticked().length} of ${question.rows.length} ticked`;
-  return { element, ticked };
+  const chosen = () => (ticked().length < question.rows.length ? ticked() : undefined);
+  return { element, ticked, chosen };
 }
 
 /** Questions of the model. `answers()` gives one text for each; `fault()` says what is missing. */

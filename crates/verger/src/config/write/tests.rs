@@ -189,3 +189,22 @@ fn without_a_file_one_is_made_and_going_back_empties_it() {
     Sheet::read(&folder.path().join("new")).unwrap().go_back().unwrap();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "");
 }
+
+#[test]
+fn what_is_set_and_taken_out_again_leaves_the_file_of_init_as_it_was() {
+    let text = crate::config::template(Path::new("/v"));
+    for (path, value) in [
+        (&["limits", "read"][..], json!(["Notes"])),
+        (&["limits", "read_only"], json!(true)),
+        (&["approve", "reads"], json!(true)),
+        (&["chat", "rounds"], json!(7)),
+        (&["chat", "dollars"], json!(0.5)),
+        (&["models", "main"], json!("a@b")),
+        (&["checkpoints", "keep_days"], json!(3)),
+    ] {
+        let after = set(&text, path, value).unwrap();
+        assert_ne!(Config::parse(&after).unwrap(), Config::parse(&text).unwrap(), "{path:?}");
+        assert_eq!(after.lines().count(), text.lines().count() + 1, "{path:?}");
+        assert_eq!(set(&after, path, Json::Null).unwrap(), text, "{path:?}");
+    }
+}
