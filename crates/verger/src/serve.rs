@@ -115,7 +115,8 @@ async fn run(house: &Arc<House>, options: &ServeOptions, terminal: &Terminal) ->
     house.open_mcp()?;
     let link = house.keys.link(&base(options, address))?;
     match terminal.json {
-        true => terminal.json(&serde_json::json!({"ok": true, "data": {"url": base(options, address), "link": link}})),
+        true => terminal
+            .json(&serde_json::json!({"ok": true, "data": {"url": base(options, address), "link": link}})),
         false => {
             terminal.say(&format!("the page of {} is at {}", house.name(), base(options, address)));
             terminal.say(&format!("log in once with this link (it works for 10 minutes): {link}"));

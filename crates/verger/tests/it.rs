@@ -70,24 +70,24 @@ mod reading;
 mod rest_api;
 #[path = "it/rig.rs"]
 mod rig;
-#[path = "it/serve_chat.rs"]
-mod serve_chat;
-#[path = "it/serve_questions.rs"]
-mod serve_questions;
-#[path = "it/serve_notes.rs"]
-mod serve_notes;
-#[path = "it/serve_rig.rs"]
-mod serve_rig;
 #[path = "it/serve_changes.rs"]
 mod serve_changes;
-#[path = "it/serve_settings.rs"]
-mod serve_settings;
+#[path = "it/serve_chat.rs"]
+mod serve_chat;
 #[path = "it/serve_doors.rs"]
 mod serve_doors;
 #[path = "it/serve_gate.rs"]
 mod serve_gate;
+#[path = "it/serve_notes.rs"]
+mod serve_notes;
 #[path = "it/serve_openai.rs"]
 mod serve_openai;
+#[path = "it/serve_questions.rs"]
+mod serve_questions;
+#[path = "it/serve_rig.rs"]
+mod serve_rig;
+#[path = "it/serve_settings.rs"]
+mod serve_settings;
 #[path = "it/serve_walk.rs"]
 mod serve_walk;
 #[path = "it/servers.rs"]

@@ -112,9 +112,7 @@ fn approval(paper: &mut Value, question: &Question<'_>) {
 
 /// The notes of which the answer tells; all are ticked until the person unticks some.
 fn rows(question: &Question<'_>) -> Value {
-    let row = |path: &VaultPath, title: &str, excerpt: &str| {
-        json!({"path": path, "title": title, "excerpt": excerpt, "ticked": true})
-    };
+    let row = |path: &VaultPath, title: &str, excerpt: &str| json!({"path": path, "title": title, "excerpt": excerpt, "ticked": true});
     let found = question.results.iter().map(|found| row(&found.path, &found.title, &found.excerpt));
     let is_found = |path: &VaultPath| question.results.iter().any(|found| found.path == *path);
     let read = question.reads.iter().filter(|path| !is_found(path)).map(|path| row(path, path.stem(), ""));
@@ -155,7 +153,10 @@ mod tests {
             (json!({"answer": "session"}), Decision::Yes(Lifetime::Session)),
             (json!({"answer": "always"}), Decision::Yes(Lifetime::Always)),
             (json!({"answer": "once", "input": {"a": 1}}), Decision::Edited(json!({"a": 1}))),
-            (json!({"answer": "once", "paths": ["a.md"]}), Decision::Only(vec![VaultPath::parse("a.md").unwrap()])),
+            (
+                json!({"answer": "once", "paths": ["a.md"]}),
+                Decision::Only(vec![VaultPath::parse("a.md").unwrap()]),
+            ),
             (json!({"answer": "once", "paths": []}), Decision::Only(Vec::new())),
             (json!({"answer": "deny", "paths": ["a.md"]}), no(None)),
             (json!({"answer": "deny"}), no(None)),

@@ -165,8 +165,12 @@ fn fits(waiting: &Waiting, reply: &Reply) -> Result<(), &'static str> {
         Kind::Questions if reply.answer != Word::Deny && answers != waiting.asked => {
             Err("each question wants one answer")
         }
-        Kind::Approval | Kind::Reads | Kind::Results if answers > 0 => Err("this question wants a yes or a no"),
-        Kind::Approval | Kind::Questions if reply.paths.is_some() => Err("this question is not about notes to choose"),
+        Kind::Approval | Kind::Reads | Kind::Results if answers > 0 => {
+            Err("this question wants a yes or a no")
+        }
+        Kind::Approval | Kind::Questions if reply.paths.is_some() => {
+            Err("this question is not about notes to choose")
+        }
         Kind::Reads | Kind::Results if !reply.paths.iter().flatten().all(|path| waiting.tells_of(path)) => {
             Err("a note is named that was not shown")
         }

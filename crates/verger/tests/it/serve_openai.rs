@@ -292,4 +292,6 @@ fn the_end_of_the_server_ends_the_turns() {
     let begun = Instant::now();
     caller.serve.end();
     assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    let rest = events.all();
+    assert!(rest.iter().all(|event| event.data != "[DONE]" && !event.data.contains("\"stop\"")), "{rest:?}");
 }

@@ -82,7 +82,9 @@ impl Written {
 /// How a turn ended: what is still to be said, and the word for it.
 fn ending(over: &Over) -> Result<(String, &'static str), Fault> {
     match over {
-        Over::Done | Over::Stopped | Over::Empty => Ok((String::new(), "stop")),
+        Over::Done | Over::Empty => Ok((String::new(), "stop")),
+        // Whoever hung up does not hear it; for others the server ended, and half an answer is none.
+        Over::Stopped => Err(Fault::upstream("the answer was stopped before its end", "ask again")),
         Over::Completed { result } => Ok((result.clone(), "stop")),
         Over::Refused { why } => Ok((why.clone(), "content_filter")),
         Over::Failed { why, hint } => Err(Fault::upstream(why, hint)),
@@ -277,6 +279,7 @@ mod tests {
         assert_eq!(ending(&Over::Completed { result: "x".into() }).unwrap(), ("x".into(), "stop"));
         assert_eq!(ending(&Over::Rounds { limit: 3 }).unwrap().1, "length");
         assert_eq!(ending(&Over::Refused { why: "no".into() }).unwrap().1, "content_filter");
+        assert!(ending(&Over::Stopped).is_err(), "half an answer does not look like a whole one");
         assert!(ending(&Over::Failed { why: "x".into(), hint: "y".into() }).is_err());
     }
 }
