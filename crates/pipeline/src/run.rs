@@ -456,6 +456,7 @@ impl Road {
         let who = Who { task: &task.id, session: &task.session, now_ms: self.now_ms() };
         let breadth = breadth(&question);
         if question.warning.is_none()
+            && !asker.insists()
             && let Some(grant) = self.grants.covering(question.tool, paths, question.target, breadth, &who)
         {
             story.approval = Some(format!("grant {}", grant.id));

@@ -9,7 +9,8 @@ export function toast(text, { hint, kind = 'good', action } = {}) {
     h('button.quiet.icon', { type: 'button', 'aria-label': 'Close this message', onclick: close }, icon('close')));
   region.append(box);
   while (region.children.length > 4) region.firstChild.remove();
-  if (kind === 'good') setTimeout(close, 6000);
+  // One with something to do in it stays until it is closed or pushed out by others.
+  if (kind === 'good' && !action) setTimeout(close, 6000);
   return close;
 }
 

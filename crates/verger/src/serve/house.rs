@@ -252,8 +252,10 @@ impl House {
     /// Makes a call for the person before the page. Call it inside of [`House::look`].
     pub fn call(&self, call: Call, asker: &dyn Asker) -> Outcome {
         let study = self.study();
-        // A person may repeat themselves as often as they like, so the memory of repetitions starts anew.
-        let mut task = Task::new(self.id.clone(), self.id.clone(), "web");
+        // A person may repeat themselves as often as they like, so the memory of repetitions starts anew. Each call is a task
+        // of its own: nothing else is taken back with it.
+        let id = RealWorld.id().map_or_else(|_| self.id.clone(), |id| format!("web-{id}"));
+        let mut task = Task::new(id, self.id.clone(), "web");
         task.limits = study.config.limits.clone();
         task.activate(&[call.tool.clone()]);
         tokio::runtime::Handle::current().block_on(study.mind.road.run(&task, call, asker))
@@ -303,6 +305,10 @@ impl Asker for Saw {
     }
 
     fn is_person(&self) -> bool {
+        true
+    }
+
+    fn insists(&self) -> bool {
         true
     }
 }
