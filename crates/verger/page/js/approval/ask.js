@@ -51,7 +51,7 @@ export function askDialog(question, { send, closed }) {
     edited.hidden = !changed;
     box.classList.toggle('edited', changed);
     const wrong = fields?.fault() ?? asked?.fault() ?? null;
-    buttons.draw({ wrong, words: yesWords(question, rows?.ticked().length), changed, some: Boolean(rows) && !rows.isAll() });
+    buttons.draw({ wrong, words: yesWords(question, rows?.ticked().length), changed, some: Boolean(rows?.chosen()) });
   };
   box.addEventListener('close', () => {
     box.remove();
