@@ -1,5 +1,6 @@
 // One question as a dialog: everything that is needed to decide, from top to bottom, and the buttons.
 import { h, icon } from '../dom.js';
+import { inputList } from '../chat/cards.js';
 import { diffList } from '../diff.js';
 import { sentence as sentenceOf } from '../propose.js';
 import { answerFields, argumentFields, showFault, tickRows } from './fields.js';
@@ -23,7 +24,7 @@ export function askDialog(question, { send, closed }) {
   const title = TITLES[question.kind] ?? TITLES.approval;
   const box = h('dialog.dialog.wide.ask', { 'aria-labelledby': 'ask-title', 'aria-describedby': 'ask-sentence' },
     h('header.dialog-head', h('h2#ask-title', title), h('button.quiet.icon', { type: 'button', 'aria-label': 'Close, which is a no', title: 'Close, which is a no', onclick: () => box.close() }, icon('close'))),
-    h('div.dialog-body', head(question), warning(question), fields?.element, rows?.element, asked?.element, target(question),
+    h('div.dialog-body', head(question), warning(question), fields?.element, rows?.element, rows && given(question), asked?.element, target(question),
       edited, question.files?.length > 0 && h('section.ask-diff', h('h3', 'What would change'), diffList(question.files))),
     fault, buttons.element);
 
@@ -50,7 +51,7 @@ export function askDialog(question, { send, closed }) {
     edited.hidden = !changed;
     box.classList.toggle('edited', changed);
     const wrong = fields?.fault() ?? asked?.fault() ?? null;
-    buttons.draw({ wrong, words: yesWords(question, rows?.ticked().length), changed, none: Boolean(rows) && !rows.ticked().length });
+    buttons.draw({ wrong, words: yesWords(question, rows?.ticked().length), changed, some: Boolean(rows?.chosen()) });
   };
   box.addEventListener('close', () => {
     box.remove();
@@ -82,6 +83,12 @@ function warning(question) {
   const legs = LEGS.filter(([key]) => question.legs?.[key]);
   return h('div.note-box.warn.ask-warning', h('p', icon('warn'), ' ', h('strong', 'Look closely. '), question.warning),
     legs.length > 0 && h('ul.legs', { 'aria-label': 'What this conversation has met' }, legs.map(([, words]) => h('li.chip.warn', words))));
+}
+
+/** With rows to tick, the arguments are for whoever wants to know. */
+function given(question) {
+  const list = inputList(question.input);
+  return list && h('details.raw-fold', h('summary', 'All arguments'), list);
 }
 
 function target(question) {
@@ -124,11 +131,11 @@ function footer(question, { answer, deny }) {
   return {
     element,
     busy: (is) => { for (const button of all()) button.disabled = is; },
-    draw: ({ wrong, words, changed, none }) => {
+    draw: ({ wrong, words, changed, some }) => {
       yes.textContent = changed ? `${words} as edited` : words;
       yes.disabled = Boolean(wrong);
       // A standing yes is for what was asked, not for what the person made of it.
-      for (const button of [task, always]) if (button) button.disabled = Boolean(wrong) || changed || none;
+      for (const button of [task, always]) if (button) button.disabled = Boolean(wrong) || changed || some;
     },
     first: (warned, asked) => {
       opened = performance.now();

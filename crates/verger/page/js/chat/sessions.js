@@ -44,7 +44,10 @@ export function sessions({ current, close }) {
       kept = (await get('/api/chats', { limit: MOST })).chats;
       if (searching) await search();
       else draw();
-    } catch (problem) { trouble(problem); }
+    } catch (problem) {
+      // That the server is gone is said at the top already.
+      if (problem.reason !== 'unreachable') trouble(problem);
+    }
   };
   const search = async () => {
     const text = searching;

@@ -24,7 +24,7 @@ export async function mount(root, { rest }) {
   const heard = [
     live.on('items', ({ items }) => { room.script.update(items); room.show(); }),
     live.on('chat', (news) => { if (news.id === talk.id) { Object.assign(talk, news); room.show(); } }),
-    live.on('reset', () => load().catch(trouble)),
+    live.on('reset', () => load().catch((problem) => problem.reason === 'unreachable' || trouble(problem))),
     live.on('pulse', room.pulse),
     offer('chat-new', { name: 'New conversation', hint: 'chat', run: () => { location.hash = '#/chat'; } }),
     offer('chat-stop', { name: 'Stop the model', hint: 'chat', run: () => talk.running && room.act.stop() }),
