@@ -82,6 +82,34 @@ fn what_is_ignored_shows_nowhere() {
 }
 
 #[test]
+fn what_was_shown_before_is_gone_once_it_is_ignored() {
+    let (rig, serve) = house();
+    assert_eq!(serve.json("/api/note?path=Plan.md")["backlinks_total"], 1);
+    assert!(
+        serve.json("/api/note?path=People/Ada.md")["html"].as_str().unwrap().contains("class=\"note-link\"")
+    );
+    rig.write(".verger/ignore", "Secret.md\nHidden/\nPlan.md\n");
+    assert_eq!(serve.get("/api/note?path=Plan.md").status, 404);
+    let ada = serve.json("/api/note?path=People/Ada.md");
+    assert!(ada["html"].as_str().unwrap().contains("note-link missing"), "{ada}");
+    assert_eq!(ada["backlinks_total"], 0);
+    rig.write(".verger/ignore", "Secret.md\nHidden/\nPeople/\n");
+    assert_eq!(serve.json("/api/note?path=Plan.md")["backlinks_total"], 0);
+}
+
+#[test]
+fn nothing_is_ticked_where_nothing_may_be_written() {
+    let (rig, serve) = house();
+    rig.write(".verger/protect", "Plan.md\n");
+    let before = rig.read("Plan.md");
+    let version = serve.json("/api/note?path=Plan.md")["version"].clone();
+    let body = json!({"path": "Plan.md", "line": 9, "version": version, "done": true});
+    let refused = serve.post_json("/api/task", &body);
+    assert!((400..500).contains(&refused.status), "{refused:?}");
+    assert_eq!(rig.read("Plan.md"), before);
+}
+
+#[test]
 fn the_tree_is_read_one_folder_at_a_time() {
     let (_rig, serve) = house();
     let root = serve.json("/api/tree");
