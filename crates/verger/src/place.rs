@@ -224,7 +224,6 @@ pub fn read_named(path: &Path) -> Result<String, Failure> {
 }
 
 /// Makes the vault's data folder, for its owner only, where there is none yet.
-#[expect(clippy::disallowed_methods, reason = "the folder of the vault's data, before the vault is opened")]
 pub fn make_data(place: &Place) -> Result<(), Failure> {
     use std::os::unix::fs::DirBuilderExt as _;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&place.data).map_err(|error| {

@@ -96,10 +96,12 @@ pub async fn accept(
                     match tls {
                         None => talk(stream, router, closing).await,
                         // Who cannot agree with us on a key, or takes too long, is let go without a word.
-                        Some(tls) => match tokio::time::timeout(HEAD, tls.accept(stream)).await {
-                            Ok(Ok(stream)) => talk(stream, router, closing).await,
-                            Ok(Err(_)) | Err(_) => {}
-                        },
+                        Some(tls) => {
+                            let agreed = tokio::time::timeout(HEAD, tls.accept(stream)).await;
+                            if let Ok(Ok(stream)) = agreed {
+                                talk(stream, router, closing).await;
+                            }
+                        }
                     }
                 });
             }

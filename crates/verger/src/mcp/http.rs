@@ -4,7 +4,7 @@
 //! `http/gate.rs`; what the requests mean, in `server.rs`. One hall and one road for all.
 
 mod busy;
-pub(super) mod gate;
+pub mod gate;
 pub mod settings;
 
 use std::sync::Arc;
