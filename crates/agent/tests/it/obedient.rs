@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agent::{Over, Talk};
+use agent::{Halt, Over, Talk};
 use llm::chat::Request;
 use pipeline::approve::Rule;
 use pipeline::grants::Grant;
@@ -172,7 +172,7 @@ async fn taint_survives_a_restart_and_a_summary() {
         let mut talk = rig.mind.resume(&id).await.unwrap();
         then_obeys(&rig, &mut talk, &format!("{round}: after a restart")).await;
         let door: Arc<dyn agent::Door> = Arc::new(Ears::default());
-        talk.condense(&door).await.unwrap();
+        talk.condense(&door, &Halt::default()).await.unwrap();
         assert!(talk.conversation().legs.untrusted);
         then_obeys(&rig, &mut talk, &format!("{round}: after a summary")).await;
     }

@@ -126,7 +126,8 @@ fn take(
             let text = "this conversation goes on from a note; what was said before stands there";
             speaker.notice(&mut stage.transcript, text.to_owned(), Tone::Info);
         }
-        Step::Activated { .. } | Step::Spent { .. } | Step::Told { .. } => {}
+        // Which notes are kept private stands in the question that was answered.
+        Step::Activated { .. } | Step::Kept { .. } | Step::Spent { .. } | Step::Told { .. } => {}
     }
 }
 

@@ -155,8 +155,9 @@ async fn carried_out(
     match start {
         Start::Say(parts) => held.talk.say_under(task, parts, &door, halt).await.map(|_| ()),
         Start::GoOn => held.talk.go_on(&door, halt).await.map(|_| ()),
-        Start::Shorten => match held.talk.condense(&door).await? {
+        Start::Shorten => match held.talk.condense(&door, halt).await? {
             true => Ok(()),
+            false if halt.is_stopped() => Ok(()),
             false => {
                 running.room.notice("it is short enough".to_owned(), Tone::Info);
                 Ok(())
