@@ -45,7 +45,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Serves one client until it closes stdin.
 pub fn serve(global: &Global, options: &AcpOptions, terminal: &Terminal) -> Result<(), Failure> {
-    let wanted = Wanted { model: options.model.clone(), limits: None, person: true };
+    let wanted = Wanted { model: options.model.clone(), person: true, ..Wanted::default() };
     let study = Study::open(global, &wanted)?;
     let agent = options.agent.as_deref().unwrap_or(study.agent()).to_owned();
     let known = study.mind.cast.slugs();

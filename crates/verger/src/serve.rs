@@ -29,6 +29,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::middleware;
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -72,12 +73,15 @@ pub fn serve(global: &Global, options: &ServeOptions, terminal: &Terminal) -> Re
     if options.link {
         return link(global, options, terminal);
     }
-    let wanted = Wanted { model: options.model.clone(), limits: None, person: true };
+    let wanted = Wanted { model: options.model.clone(), person: true, forgiving: true, ..Wanted::default() };
     let study = Study::open(global, &wanted)?;
-    let agent = options.agent.as_deref().unwrap_or(study.agent()).to_owned();
-    let known = study.mind.cast.slugs();
-    if !known.contains(&agent) {
-        return Err(unknown_agent(&agent, &known));
+    let (agent, known) = (options.agent.as_deref().unwrap_or(study.agent()), study.mind.cast.slugs());
+    if !known.iter().any(|slug| slug == agent) {
+        return Err(unknown_agent(agent, &known));
+    }
+    if let Err(failure) = study.model() {
+        terminal
+            .note(&format!("note: {}; everything but conversations works without", failure.refusal.message));
     }
     for (id, _) in study.mind.road.vault().recovered() {
         terminal.note(&format!("note: an interrupted change was put in order at start ({id})"));
@@ -91,27 +95,35 @@ pub fn serve(global: &Global, options: &ServeOptions, terminal: &Terminal) -> Re
         )
     })?;
     let keys = Keys::open(&study.place)?;
-    let reached = Reached { public: options.public_url.as_deref(), tls: encrypted };
-    let house = runtime.block_on(async { House::new(study, wanted, agent, keys, reached) });
-    let ended = runtime.block_on(run(&house, options, terminal));
+    let reached = Reached { address: options.address, public: options.public_url.as_deref(), tls: encrypted };
+    let road = Arc::clone(&study.mind.road);
+    let ended = runtime.block_on(async {
+        let pause = Duration::from_millis(10);
+        let listener = socket::listen(options.address, PORT_RETRIES, pause, "--address").await?;
+        let address = listener.local_addr().unwrap_or(options.address);
+        let house = House::new(study, wanted, options.agent.clone(), keys, Reached { address, ..reached });
+        run(&house, listener, address, options, terminal).await
+    });
     runtime.shutdown_timeout(FAREWELL);
-    if let Err(error) = house.study().mind.road.vault().save() {
+    if let Err(error) = road.vault().save() {
         terminal
             .note(&format!("what was indexed could not be saved, the next start reads it again: {error}"));
     }
     ended
 }
 
-async fn run(house: &Arc<House>, options: &ServeOptions, terminal: &Terminal) -> Result<(), Failure> {
+async fn run(
+    house: &Arc<House>,
+    listener: TcpListener,
+    address: SocketAddr,
+    options: &ServeOptions,
+    terminal: &Terminal,
+) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
     let tls = match (&options.tls_cert, &options.tls_key) {
         (Some(certificates), Some(key)) => Some(socket::tls::open(certificates, key)?),
         _ => None,
     };
-    let pause = Duration::from_millis(10);
-    let listener = socket::listen(options.address, PORT_RETRIES, pause, "--address").await?;
-    let address = listener.local_addr().unwrap_or(options.address);
-    house.listens_at(address);
     house.open_mcp()?;
     let link = house.keys.link(&base(options, address))?;
     match terminal.json {

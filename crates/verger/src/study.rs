@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use agent::{Cast, Limits, Mind};
 use llm::{Models, Tier};
-use pipeline::Road;
+use pipeline::{Refusal, Road};
 use state::Sessions;
 use tools::foreign::Foreign;
 use tools::table::Offered;
@@ -35,6 +35,8 @@ pub struct Wanted {
     pub limits: Option<Limits>,
     /// Whether a person can be asked.
     pub person: bool,
+    /// Whether it opens without a model where the configured one cannot be had: there is a place to mend that.
+    pub forgiving: bool,
 }
 
 /// Where conversations are held.
@@ -49,6 +51,8 @@ pub struct Study {
     pub place: Place,
     /// Other MCP servers; they end with the study.
     pub foreign: Arc<Foreign>,
+    /// Why the configured models cannot be had.
+    absent: Option<Box<Refusal>>,
 }
 
 impl Study {
@@ -56,7 +60,7 @@ impl Study {
     pub fn open(global: &Global, wanted: &Wanted) -> Result<Study, Failure> {
         let config = Config::load(&place::config_folder()?)?;
         let place = place::find(global.one_vault()?, &config)?;
-        let models = models::open(&config, wanted.model.as_deref())?;
+        let models = had(&config, wanted)?;
         let foreign = foreign::open(&config, &place, None)?;
         let sessions = Sessions::open(&place.data.join(STATE)).map_err(failed)?;
         let road = Arc::new(build_road_with(&place, tools::table::all())?);
@@ -68,7 +72,7 @@ impl Study {
     /// for the search by meaning stays: it belongs to the vault.
     pub fn again(&self, wanted: &Wanted) -> Result<Study, Failure> {
         let config = Config::load(&place::config_folder()?)?;
-        let models = models::open(&config, wanted.model.as_deref())?;
+        let models = had(&config, wanted)?;
         let foreign = foreign::open(&config, &self.place, None)?;
         let (road, sessions) = (Arc::clone(&self.mind.road), self.mind.sessions.clone());
         Study::furnish(config, self.place.clone(), road, sessions, models, foreign, wanted)
@@ -79,7 +83,7 @@ impl Study {
         place: Place,
         road: Arc<Road>,
         sessions: Sessions,
-        models: Models,
+        (models, absent): (Models, Option<Box<Refusal>>),
         foreign: Arc<Foreign>,
         wanted: &Wanted,
     ) -> Result<Study, Failure> {
@@ -106,7 +110,7 @@ impl Study {
             usual_window: USUAL_WINDOW,
             holder: state::holder::this_process(),
         };
-        Ok(Study { mind: Arc::new(mind), company: cast, config, place, foreign })
+        Ok(Study { mind: Arc::new(mind), company: cast, config, place, foreign, absent })
     }
 
     /// The agent that speaks when none is named.
@@ -116,7 +120,21 @@ impl Study {
 
     /// The model that answers when none is named; without one, how to get one.
     pub fn model(&self) -> Result<&str, Failure> {
-        self.mind.models.of_tier(Tier::Main).ok_or_else(models::none)
+        self.mind.models.of_tier(Tier::Main).ok_or_else(|| match &self.absent {
+            Some(why) => Failure { exit: Exit::Failed, refusal: why.clone() },
+            None => models::none(),
+        })
+    }
+}
+
+/// The models, or why they cannot be had.
+fn had(config: &Config, wanted: &Wanted) -> Result<(Models, Option<Box<Refusal>>), Failure> {
+    match models::open(config, wanted.model.as_deref()) {
+        Ok(models) => Ok((models, None)),
+        Err(failure) if wanted.forgiving && wanted.model.is_none() => {
+            Ok((Models::default(), Some(failure.refusal)))
+        }
+        Err(failure) => Err(failure),
     }
 }
 

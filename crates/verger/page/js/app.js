@@ -24,11 +24,20 @@ const rail = document.getElementById('rail');
 let leave = null;
 let turn = 0;
 
+/** What an address says; one that was typed wrongly says what was typed. */
+function plain(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Where we are: `#/notes/a/b.md?x=1` is view `notes`, rest `a/b.md`, query `x=1`. */
 export function here() {
   const [path, query = ''] = location.hash.replace(/^#\/?/, '').split('?');
   const [slug, ...rest] = path.split('/');
-  return { slug, rest: decodeURIComponent(rest.join('/')), query: new URLSearchParams(query) };
+  return { slug, rest: plain(rest.join('/')), query: new URLSearchParams(query) };
 }
 
 async function show() {

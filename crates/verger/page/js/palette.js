@@ -1,6 +1,7 @@
 // Ctrl K: go anywhere, do anything. Views and parts of the page register what they offer; notes are looked up as one types.
 import { fill, h, later } from './dom.js';
 import { post } from './api.js';
+import { pageOf } from './notes/address.js';
 
 const commands = new Map();
 
@@ -48,7 +49,7 @@ export function openPalette(typed = '') {
     if (!text) return;
     const found = await post('/api/names', { text, limit: 8 }, { signal: abort.signal }).catch(() => null);
     if (!found || input.value.trim() !== text) return;
-    rows.push(...found.names.map((note) => ({ name: note.name, hint: note.path, run: () => { location.hash = `#/notes/${encodeURI(note.path)}`; } })));
+    rows.push(...found.names.map((note) => ({ name: note.name, hint: note.path, run: () => { location.hash = pageOf(note.path); } })));
     show();
   });
   const typing = () => {

@@ -22,7 +22,7 @@ pub fn ask(global: &Global, words: &[String], asking: &Asking) -> Result<(), Fai
         None => question(&terminal, words)?,
     };
     let person = !asking.yes && terminal.can_ask() && !terminal.json;
-    let wanted = Wanted { model: asking.model.clone(), limits: None, person };
+    let wanted = Wanted { model: asking.model.clone(), person, ..Wanted::default() };
     let mut study = Study::open(global, &wanted)?;
     let limits = asking.limits(study.mind.limits);
     if let Some(mind) = Arc::get_mut(&mut study.mind) {

@@ -30,7 +30,7 @@ use crate::world::RealWorld;
 pub fn chat(global: &Global, asking: &Asking) -> Result<(), Failure> {
     let terminal = Arc::new(Terminal::new(global.json, global.plain));
     let person = !asking.yes && terminal.can_ask();
-    let wanted = Wanted { model: asking.model.clone(), limits: None, person: terminal.can_ask() };
+    let wanted = Wanted { model: asking.model.clone(), person: terminal.can_ask(), ..Wanted::default() };
     let mut study = Study::open(global, &wanted)?;
     let limits = asking.limits(study.mind.limits);
     if let Some(mind) = Arc::get_mut(&mut study.mind) {

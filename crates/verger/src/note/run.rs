@@ -65,7 +65,7 @@ pub fn run(global: &Global, wish: &Wish) -> Result<(), Failure> {
 pub fn open(global: &Global, model: Option<&str>, person: bool) -> Result<Study, Failure> {
     let usual = std::env::var("VERGER_MODEL").ok().filter(|name| !name.is_empty());
     let model = model.map(str::to_owned).or(usual);
-    Study::open(global, &Wanted { model, limits: None, person })
+    Study::open(global, &Wanted { model, person, ..Wanted::default() })
 }
 
 /// Whether a person can be asked.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent::Answers;
 use pipeline::approve::Deciding;
 use pipeline::plan::Asked;
-use pipeline::{Asker, Decision, Lifetime, Question, World as _};
+use pipeline::{Asker, Decision, Lifetime, Question, Rights, Road, World as _};
 use serde_json::{Value, json};
 use vault::VaultPath;
 
@@ -26,7 +26,11 @@ impl Asker for Person {
             let exactly = |called: &Called| called.tool == question.tool && called.input == *question.input;
             // An input that the person has edited is not the one that the model wrote.
             let nearly = |called: &Called| called.tool == question.tool;
-            let paper = |paper: &mut Value| approval(paper, question);
+            let purpose = purpose(&self.0.road, question.tool);
+            let paper = |paper: &mut Value| {
+                approval(paper, question);
+                paper["about"] = purpose.into();
+            };
             let kind = match (question.reads, question.results) {
                 ([], []) => Kind::Approval,
                 ([], _) => Kind::Results,
@@ -96,7 +100,6 @@ fn approval(paper: &mut Value, question: &Question<'_>) {
     let keys: Vec<&String> =
         question.input.as_object().map(|input| input.keys().collect()).unwrap_or_default();
     paper["tool"] = question.tool.into();
-    paper["about"] = crate::talks::title_of_call(question.tool, question.input).into();
     paper["summary"] = one_line(question.summary).into();
     paper["input"] = question.input.clone();
     paper["editable"] = if is_plain { json!([]) } else { json!(keys) };
@@ -108,6 +111,16 @@ fn approval(paper: &mut Value, question: &Question<'_>) {
     let legs = question.legs;
     paper["legs"] = json!({"private": legs.private, "untrusted": legs.untrusted, "outgoing": legs.left});
     paper["choices"] = if is_plain { json!(["once"]) } else { json!(["once", "task", "session", "always"]) };
+}
+
+/// What a tool is for: the first sentence of what it says of itself.
+fn purpose(road: &Road, tool: &str) -> String {
+    let listed = road.registry.list(&Rights::all());
+    let description =
+        listed.into_iter().find(|listing| listing.spec.name == tool).map(|found| found.description);
+    let text = one_line(&description.unwrap_or_default());
+    let end = text.find(". ").map_or(text.len(), |at| at + 1);
+    text[..end].to_owned()
 }
 
 /// The notes of which the answer tells; all are ticked until the person unticks some.

@@ -1,7 +1,7 @@
 //! What all requests share: the study with its road, who may come in, and the word that the end has come.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use pipeline::approve::Deciding;
 use pipeline::{Asker, Call, Decision, Lifetime, Outcome, Output, Question, Task, World as _};
@@ -32,8 +32,6 @@ pub struct House {
     pub keys: Keys,
     /// What programs come in with.
     pub tokens: Tokens,
-    /// Who speaks in a new conversation.
-    pub agent: String,
     /// The conversations that are open.
     pub rooms: Rooms,
     /// Questions that wait for the person.
@@ -45,15 +43,20 @@ pub struct House {
     tls: bool,
     /// The MCP door; another one when the limits change.
     mcp: Arc<RwLock<Option<Arc<Beside>>>>,
-    address: OnceLock<(SocketAddr, Neighbours)>,
+    address: SocketAddr,
+    neighbours: Neighbours,
+    /// Who was named at the start to speak in new conversations.
+    agent: Option<String>,
     ending: watch::Sender<bool>,
     pulse: watch::Sender<Pulse>,
     id: String,
 }
 
 /// How browsers reach it.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Reached<'r> {
+    /// Where it listens.
+    pub address: SocketAddr,
     /// The address behind a proxy.
     pub public: Option<&'r str>,
     /// Whether connections are encrypted by us.
@@ -75,7 +78,13 @@ pub struct Pulse {
 
 impl House {
     /// A house for this study, not open yet.
-    pub fn new(study: Study, wanted: Wanted, agent: String, keys: Keys, reached: Reached<'_>) -> Arc<House> {
+    pub fn new(
+        study: Study,
+        wanted: Wanted,
+        agent: Option<String>,
+        keys: Keys,
+        reached: Reached<'_>,
+    ) -> Arc<House> {
         let id = RealWorld.id().map_or_else(|_| "web".to_owned(), |id| format!("web-{id}"));
         let pulse = watch::Sender::default();
         Arc::new(House {
@@ -89,25 +98,22 @@ impl House {
             public: reached.public.map(str::to_owned),
             tls: reached.tls,
             mcp: Arc::default(),
-            address: OnceLock::new(),
+            address: reached.address,
+            neighbours: Neighbours::new(reached.address, reached.public, Vec::new()),
             ending: watch::Sender::new(false),
             pulse,
             id,
         })
     }
 
-    /// Where it is reached.
-    pub fn listens_at(&self, address: SocketAddr) {
-        let neighbours = Neighbours::new(address, self.public.as_deref(), Vec::new());
-        // A house is opened once.
-        let _ = self.address.set((address, neighbours));
-    }
-
     /// Who may be named as host.
     pub fn neighbours(&self) -> &Neighbours {
-        static NOBODY: OnceLock<Neighbours> = OnceLock::new();
-        let nowhere = || Neighbours::new(SocketAddr::from(([127, 0, 0, 1], 0)), None, Vec::new());
-        self.address.get().map_or_else(|| NOBODY.get_or_init(nowhere), |(_, neighbours)| neighbours)
+        &self.neighbours
+    }
+
+    /// Who speaks in a new conversation: who was named at the start, else who the settings name now.
+    pub fn agent(&self) -> String {
+        self.agent.clone().unwrap_or_else(|| self.study().agent().to_owned())
     }
 
     /// Whether a page of this origin is the one that this house serves.
@@ -123,7 +129,7 @@ impl House {
 
     /// The cookie's name: browsers do not tell ports apart, so it names the port.
     pub fn cookie_name(&self) -> String {
-        format!("verger-{}", self.address.get().map_or(0, |(address, _)| address.port()))
+        format!("verger-{}", self.address.port())
     }
 
     /// The study as it stands. Settings that are saved replace it; who holds one goes on with it.
@@ -137,6 +143,8 @@ impl House {
         let renewed = before.again(&self.wanted)?;
         let other_limits = renewed.config.limits != before.config.limits;
         *self.study.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(renewed);
+        // Turns that run with servers of before lose them; what they call next says so.
+        tokio::spawn(async move { before.foreign.close().await });
         if other_limits {
             self.open_mcp()?;
         }
@@ -161,9 +169,8 @@ impl House {
     /// Opens the MCP door on the road of the study. One that was open ends with its sessions: its clients begin anew under the
     /// limits of now. To be called inside of the runtime.
     pub fn open_mcp(&self) -> Result<(), Failure> {
-        let Some((address, _)) = self.address.get() else { return Ok(()) };
         let study = self.study();
-        let door = Arc::new(Beside::open(&study.mind.road, &study.config, &study.place, *address)?);
+        let door = Arc::new(Beside::open(&study.mind.road, &study.config, &study.place, self.address)?);
         let before = self.mcp.write().unwrap_or_else(PoisonError::into_inner).replace(door);
         if let Some(before) = before {
             tokio::spawn(async move { before.end().await });
@@ -257,7 +264,7 @@ impl House {
         let id = RealWorld.id().map_or_else(|_| self.id.clone(), |id| format!("web-{id}"));
         let mut task = Task::new(id, self.id.clone(), "web");
         task.limits = study.config.limits.clone();
-        task.activate(&[call.tool.clone()]);
+        task.activate(std::slice::from_ref(&call.tool));
         tokio::runtime::Handle::current().block_on(study.mind.road.run(&task, call, asker))
     }
 

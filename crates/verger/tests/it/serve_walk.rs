@@ -132,6 +132,9 @@ fn probe(serve: &Serve, method: &str, path: &str, body: &str) -> (Answer, Durati
     (Answer::parse(&all), begun.elapsed())
 }
 
+/// The one route that looks at what is ignored: it tells the owner what a rule would hide.
+const TRIES_A_RULE: &str = "/api/settings/rules/try";
+
 #[track_caller]
 fn judge(what: &str, (answer, took): &(Answer, Duration)) {
     assert!(*took < LONGEST, "{what} hangs");
@@ -161,7 +164,12 @@ fn no_route_leads_out_of_the_vault_or_to_what_is_ignored() {
             for word in hostile(&rig) {
                 let what = format!("{method} {path} with {:?}", word.chars().take(60).collect::<String>());
                 let (target, body) = request(path, operation, &word);
-                judge(&what, &probe(&serve, &method, &target, &body));
+                let mut answered = probe(&serve, &method, &target, &body);
+                if path == TRIES_A_RULE {
+                    // It shows the owner which names a rule would hide, so names may be there, and nothing else.
+                    answered.0.body = answered.0.body.replace(IGNORED_NAME, "");
+                }
+                judge(&what, &answered);
                 walked += 1;
             }
             // Bodies that are no bodies.

@@ -46,6 +46,10 @@ pub fn gap(text: &str) -> String {
         return gap;
     }
     if text[body..].trim().is_empty() {
+        // Behind spaces a separator would be code.
+        if !text[body..].is_empty() && !text.ends_with('\n') {
+            gap.push_str(newline);
+        }
         return gap;
     }
     let ended = text.len() - text.trim_end_matches(['\n', '\r']).len();

@@ -245,6 +245,14 @@ fn a_huge_note_is_read_in_one_go() {
     assert!(ChatNote::read(&fences).is_ok());
 }
 
+#[test]
+fn an_answer_behind_nothing_but_spaces_is_no_code() {
+    let start = grow::begin("    ", "m", 3);
+    let ended = grow::end(&start.text, &start.growing, "yes", Some(3)).unwrap();
+    let roles: Vec<Role> = ChatNote::read(&ended.text).unwrap().parts.iter().map(|part| part.role).collect();
+    assert_eq!(roles, [Role::User, Role::Assistant, Role::User], "{}", ended.text);
+}
+
 proptest! {
     #[test]
     fn what_is_read_is_composed_to_the_same_bytes(

@@ -1,4 +1,5 @@
 // What was done: calls of tools, children, notices, and how a turn ended.
+import { pageOf } from '../notes/address.js';
 import { count, fill, h, icon } from '../dom.js';
 import { growText } from './morph.js';
 
@@ -74,7 +75,7 @@ function drawBelow(below, item, act) {
   const shown = (item.changed ?? []).slice(0, 8);
   fill(below,
     item.state === 'waiting' && item.question && h('button.small.main', { type: 'button', onclick: () => act.answer(item.question) }, 'Look at it and answer'),
-    shown.map((path) => h('a.chip.changed', { href: `#/notes/${encodeURI(path)}`, title: path }, icon('edit'), path.split('/').pop().replace(/\.md$/, ''))),
+    shown.map((path) => h('a.chip.changed', { href: pageOf(path), title: path }, icon('edit'), path.split('/').pop().replace(/\.md$/, ''))),
     item.changed?.length > shown.length && h('span.small.muted', `and ${item.changed.length - shown.length} more`),
     item.checkpoint && [
       h('a.button.quiet.small', { href: `#/changes/${encodeURIComponent(item.checkpoint)}` }, icon('changes'), 'Show change'),

@@ -1,4 +1,5 @@
 // The graph of links: a picture that can be walked through by mouse, touch and keyboard, and the same as a list.
+import { pageOf } from '../notes/address.js';
 import { count, fill, h, icon, later } from '../dom.js';
 import { get } from '../api.js';
 import { layoutWorker } from '../markup.js';
@@ -7,7 +8,6 @@ import { offer } from '../palette.js';
 
 const GROUPS = 8;
 const ROWS = 200;
-const noteLink = (path) => `#/notes/${path.split('/').map(encodeURIComponent).join('/')}`;
 const topFolder = (node) => node.folder.split('/')[0] || 'no folder';
 const topTag = (node) => (node.tag ? `#${node.tag.split('/')[0]}` : 'no tag');
 
@@ -123,7 +123,7 @@ function show(root, answer, place) {
     fill(card,
       h('header.row.spread', h('h2', node.name), h('button.quiet.icon', { type: 'button', 'aria-label': 'Let go of this note', onclick: () => { choose(-1); canvas.focus(); } }, icon('close'))),
       h('p.small.muted', node.folder || 'not in a folder', node.tag && ` · #${node.tag}`),
-      h('p.row', h('a.button.main', { href: noteLink(node.path) }, 'Open'), h('a.button', { href: `#/graph?path=${encodeURIComponent(node.path)}&depth=2` }, 'Around it')),
+      h('p.row', h('a.button.main', { href: pageOf(node.path) }, 'Open'), h('a.button', { href: `#/graph?path=${encodeURIComponent(node.path)}&depth=2` }, 'Around it')),
       h('h3', count(node.links, 'linked note')),
       h('ul.plain', near.slice(0, 40).map((other) => h('li', h('button.quiet.small', { type: 'button', onclick: () => choose(other) }, graph.nodes[other].name)))),
       near.length > 40 && h('p.small.muted', `and ${near.length - 40} more`));
@@ -176,7 +176,7 @@ function show(root, answer, place) {
     event.preventDefault();
     drawing.zoom(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0015)), ...spot(event));
   }, { passive: false });
-  canvas.addEventListener('dblclick', () => { if (chosen >= 0) location.hash = noteLink(graph.nodes[chosen].path); });
+  canvas.addEventListener('dblclick', () => { if (chosen >= 0) location.hash = pageOf(graph.nodes[chosen].path); });
 
   /* Keyboard: to the linked note that lies most in that direction. */
   const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -217,7 +217,7 @@ function show(root, answer, place) {
     const all = drawing.byRank.filter((at) => !drawing.hits || drawing.hits.has(at));
     fill(table, h('table', h('caption.visually-hidden', 'Notes and how many links they have'),
       h('thead', h('tr', h('th', { scope: 'col' }, 'Note'), h('th', { scope: 'col' }, 'Folder'), h('th.number', { scope: 'col' }, 'Links'), h('th', { scope: 'col' }, 'Linked with'))),
-      h('tbody', all.slice(0, rows).map((at) => h('tr', h('th', { scope: 'row' }, h('a', { href: noteLink(graph.nodes[at].path) }, graph.nodes[at].name)), h('td', graph.nodes[at].folder || '–'), h('td.number', String(graph.nodes[at].links)),
+      h('tbody', all.slice(0, rows).map((at) => h('tr', h('th', { scope: 'row' }, h('a', { href: pageOf(graph.nodes[at].path) }, graph.nodes[at].name)), h('td', graph.nodes[at].folder || '–'), h('td.number', String(graph.nodes[at].links)),
         h('td.small', drawing.near(at).slice(0, 4).map((other) => graph.nodes[other].name).join(', '), drawing.near(at).length > 4 && ` and ${drawing.near(at).length - 4} more`))))),
     all.length > rows && h('p', h('button', { type: 'button', onclick: () => { rows += ROWS; drawTable(); } }, `Show ${Math.min(ROWS, all.length - rows)} more of ${all.length.toLocaleString('en')}`)));
   }

@@ -5,8 +5,7 @@ import * as live from '../live.js';
 import { openDialog } from '../dialog.js';
 import { toast, trouble } from '../toast.js';
 import * as diffs from '../diff.js';
-
-const at = (path) => `#/notes/${encodeURI(path)}`;
+import { pageOf } from '../notes/address.js';
 
 export async function mount(root) {
   const home = await get('/api/home');
@@ -49,7 +48,7 @@ function head(home, health) {
       home.read_only && h('span.chip.warn', 'read only')),
     form,
     h('div.row.home-links',
-      daily?.there && h('a.button', { href: at(daily.path) }, icon('edit'), 'Today’s note'),
+      daily?.there && h('a.button', { href: pageOf(daily.path) }, icon('edit'), 'Today’s note'),
       h('a.button', { href: '#/notes' }, icon('notes'), 'Browse the notes'),
       home.model && h('a.button', { href: '#/chat' }, icon('chat'), 'Talk with your notes')),
     health);
@@ -64,7 +63,7 @@ function healthLine(health) {
 
 function recent(home) {
   if (!home.recent.length) return h('p.muted', 'No notes yet. Put Markdown files into the folder, and they show up here.');
-  return h('ul.home-list', home.recent.map((note) => h('li', h('a', { href: at(note.path) }, h('span.clip', note.name), h('span.muted.small.clip', note.folder || 'at the top')), h('time.muted.small', { datetime: new Date(note.modified_ms).toISOString() }, ago(note.modified_ms)))));
+  return h('ul.home-list', home.recent.map((note) => h('li', h('a', { href: pageOf(note.path) }, h('span.clip', note.name), h('span.muted.small.clip', note.folder || 'at the top')), h('time.muted.small', { datetime: new Date(note.modified_ms).toISOString() }, ago(note.modified_ms)))));
 }
 
 const DID = { write_file: 'written', edit_file: 'edited', append_to_file: 'added to', update_frontmatter: 'properties changed', manage_tags: 'tags changed', move_file: 'moved', delete_file: 'put into the trash', create_folder: 'folder made', batch_files: 'several changed', restore_checkpoint: 'taken back', get_daily_note: 'daily note made', patch_note: 'section changed', replace_in_file: 'words replaced', write_chat: 'chat written', vault_health_repair: 'mended' };

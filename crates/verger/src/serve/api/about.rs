@@ -39,7 +39,7 @@ fn told(house: &House) -> Result<Value, Problem> {
         "version": env!("CARGO_PKG_VERSION"),
         "notes": notes,
         "files": files,
-        "agent": house.agent,
+        "agent": house.agent(),
         "model": model(Tier::Main),
         "fast": model(Tier::Fast),
         "flagship": model(Tier::Flagship),

@@ -111,7 +111,7 @@ async fn choices(State(house): State<Arc<House>>) -> Json<Value> {
     Json(json!({
         "agents": agents,
         "models": talks::models(mind, &study.config, model.unwrap_or_default()),
-        "agent": house.agent,
+        "agent": house.agent(),
         "model": model,
         "commands": commands.collect::<Vec<_>>(),
     }))
@@ -186,14 +186,14 @@ fn found(house: &House, text: &str) -> Result<Value, Problem> {
 async fn begin(State(house): State<Arc<House>>, Told(new): Told<New>) -> Result<Json<Value>, Problem> {
     let study = house.study();
     let mind = &study.mind;
-    let agent = new.agent.as_deref().unwrap_or(&house.agent);
-    is_agent(&study, agent)?;
-    let own = mind.cast.persona(agent).model.filter(|_| !house.model_is_named());
+    let agent = new.agent.clone().unwrap_or_else(|| house.agent());
+    is_agent(&study, &agent)?;
+    let own = mind.cast.persona(&agent).model.filter(|_| !house.model_is_named());
     let model = match new.model.or(own) {
         Some(model) => model,
         None => study.model()?.to_owned(),
     };
-    let talk = mind.begin(agent, &model).await?;
+    let talk = mind.begin(&agent, &model).await?;
     let id = talk.conversation().id.clone();
     // Others may go on with it until somebody speaks here; giving it back waits for the disk.
     let _ = tokio::task::spawn_blocking(move || drop(talk)).await;
@@ -234,7 +234,7 @@ async fn change(
     let room = Rooms::open(&house, &id).await?;
     let study = house.study();
     if let Some(agent) = &change.agent {
-        is_agent(&study, agent)?;
+        is_agent(&study, &agent)?;
     }
     let model = match &change.model {
         Some(name) => Some(study.mind.models.find(name).map_err(agent::Trouble::from)?.name().to_owned()),

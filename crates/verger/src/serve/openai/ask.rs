@@ -134,7 +134,7 @@ impl Wish {
         asked.refuse_what_is_not_there()?;
         let study = house.study();
         let (agent, named) =
-            speaker(&asked.model, &house.agent).ok_or_else(|| Fault::no_model(&asked.model))?;
+            speaker(&asked.model, &house.agent()).ok_or_else(|| Fault::no_model(&asked.model))?;
         if !study.mind.cast.slugs().contains(&agent) {
             return Err(Fault::no_model(&asked.model));
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use agent::door::Answering;
 use agent::{Door, Halt, News};
-use pipeline::Asker;
 use pipeline::plan::Asked;
+use pipeline::{Asker, Road};
 
 use super::room::Room;
 use crate::serve::asker::{self, Person};
@@ -21,6 +21,8 @@ pub struct Desk {
     pub halt: Halt,
     /// The turn's task.
     pub task: String,
+    /// What is known of the tools.
+    pub road: Arc<Road>,
 }
 
 /// A desk as the loop knows it.

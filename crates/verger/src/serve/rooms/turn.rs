@@ -150,7 +150,8 @@ async fn carried_out(
     task: &str,
 ) -> Result<(), Trouble> {
     let (room, halt) = (Arc::clone(&running.room), &running.halt);
-    let desk = Desk { room, inbox: house.inbox.clone(), halt: halt.clone(), task: task.to_owned() };
+    let road = Arc::clone(&house.study().mind.road);
+    let desk = Desk { room, inbox: house.inbox.clone(), halt: halt.clone(), task: task.to_owned(), road };
     let door: Arc<dyn Door> = Arc::new(AtDesk(Arc::new(desk)));
     match start {
         Start::Say(parts) => held.talk.say_under(task, parts, &door, halt).await.map(|_| ()),
