@@ -195,10 +195,10 @@ test('a question of the model is answered', async () => {
 test('with the keyboard alone: written, completed, approved', async () => {
   const page = await visit(server, { hash: '#/chat' });
   await box(page).focus();
-  await page.keyboard.type('keyboard, see @bee');
+  await page.keyboard.type('keyboard, see @fros');
   await page.locator('.complete li').first().waitFor();
   await page.keyboard.press('Tab');
-  assert.match(await box(page).inputValue(), /@\[\[Garden\/Bees\]\] $/);
+  assert.match(await box(page).inputValue(), /@\[\[Garden\/Frost\]\] $/);
   await page.keyboard.press('Enter');
   await ask(page).waitFor();
   await page.waitForTimeout(300);

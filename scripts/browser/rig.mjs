@@ -38,9 +38,14 @@ export class Server {
     return { PATH: process.env.PATH, HOME: this.folder, VERGER_CONFIG_DIR: join(this.folder, 'config'), VERGER_DATA_DIR: join(this.folder, 'data') };
   }
 
+  /** Another process of Verger on the same vault, as a person in a terminal would start it. */
+  run(...args) {
+    return execFileSync(process.env.VERGER, ['--vault', this.vault, ...args], { env: this.env }).toString();
+  }
+
   /** A link for one more browser: each counts once. */
   newLink() {
-    return execFileSync(process.env.VERGER, ['--vault', this.vault, 'serve', '--link', '--address', `127.0.0.1:${this.port}`], { env: this.env }).toString().trim();
+    return this.run('serve', '--link', '--address', `127.0.0.1:${this.port}`).trim();
   }
 
   /** Starts it, at the same port as before. */

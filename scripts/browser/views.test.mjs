@@ -8,7 +8,15 @@ const VIEWS = [
   ['graph', '#/graph'], ['health', '#/health'], ['activity', '#/activity'], ['settings', '#/settings'],
 ];
 let server;
-before(async () => { server = await Server.start(); });
+before(async () => {
+  server = await Server.start();
+  // Something to look at: changes by somebody in a terminal, and one that was taken back.
+  server.run('append', 'Garden/Bees', 'The hive by the wall swarmed on Sunday.', '--yes');
+  server.run('append', 'Inbox', '- [ ] ask Tobias about the ladder', '--yes');
+  server.run('mv', 'Garden/Slugs.md', 'Garden/Slugs and snails.md', '--yes');
+  server.run('append', 'Start', 'A line that was a mistake.', '--yes');
+  server.run('undo', '--yes');
+});
 after(async () => { await closeBrowser(); await server.end(); });
 
 for (const [theme, width, height, name] of [['light', 1280, 840, 'light'], ['dark', 1280, 840, 'dark'], ['light', 390, 800, 'phone']]) {

@@ -1,6 +1,8 @@
 // One stream of events for the whole page. A browser allows few connections to one server, so there is exactly one for a tab,
 // and none while the tab has been out of sight for a while.
 const listeners = new Map();
+/** What was said last of what stands until it is said anew. */
+const latest = new Map();
 let source = null;
 let chat = null;
 let asleep = null;
@@ -10,10 +12,13 @@ const REST = 60_000;
 export function on(kind, work) {
   if (!listeners.has(kind)) listeners.set(kind, new Set());
   listeners.get(kind).add(work);
+  // Whoever comes late hears what stands, so that the next news is news to them.
+  if (latest.has(kind)) queueMicrotask(() => listeners.get(kind).has(work) && work(latest.get(kind)));
   return () => listeners.get(kind).delete(work);
 }
 
 function tell(kind, data) {
+  if (kind === 'pulse' || kind === 'questions') latest.set(kind, data);
   for (const work of listeners.get(kind) ?? []) work(data);
 }
 

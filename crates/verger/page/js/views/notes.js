@@ -83,7 +83,9 @@ export async function mount(root, { rest, query }) {
         showMissing(article, path, problem);
         return;
       }
-      if (first) throw problem;
+      // One that cannot be read as text says so beside the tree.
+      if (first && problem.status !== 422) throw problem;
+      if (first) fill(article, h('h1', path.split('/').at(-1)), h('p.note-box.warn', `${problem.message}. ${problem.hint}.`));
       return;
     }
     const same = JSON.stringify(note);
