@@ -99,6 +99,7 @@ files![
     "js/views/settings/models.js",
     "js/views/settings/policy.js",
     "js/views/settings/servers.js",
+    "js/views/settings/tokens.js",
 ];
 
 /// All styles in one, in the order of the list: a browser asks once before it paints.

@@ -4,16 +4,19 @@ import { get, post } from '../../api.js';
 import { confirmDialog, openDialog } from '../../dialog.js';
 import { toast, trouble } from '../../toast.js';
 import { doing, field, part } from './form.js';
+import { tokensPart } from './tokens.js';
 
 const STATE = { ready: ['good', 'ready'], running: ['good', 'runs'], disabled: ['', 'switched off'], untrusted: ['warn', 'waits for trust'], failing: ['bad', 'does not start'] };
 const FROM = { config: 'config.toml', added: 'added here', vault: 'this vault’s .mcp.json' };
 
 export async function make({ draw }) {
   const [{ servers, problems }, { clients, entry }] = await Promise.all([get('/api/settings/servers'), get('/api/settings/clients')]);
+  const tokens = await tokensPart(draw);
   return [
     part('Connect your AI client', 'The assistant that you have already can use this vault. Run one of these commands once, then start the client anew.',
       h('ul.plain.rows', clients.map((client) => h('li.row', h('strong.client', client.name), h('code.grow.command', client.command), copy(client.command, client.name)))),
       h('details', h('summary', 'For a client that is not in the list'), h('p.muted', 'Most take an entry like this in their settings:'), h('pre', { tabindex: 0 }, JSON.stringify(entry, null, 2)))),
+    tokens,
     part('Tools of other programs', 'MCP servers whose tools your agent may ask for. Starting one and calling its tools is asked.',
       servers.length ? h('ul.plain.cards', servers.map((server) => card(server, draw))) : h('p.muted', 'There are none yet.'),
       problems.length > 0 && h('div.note-box.warn', problems.map((problem) => h('p', problem)))),
