@@ -48,6 +48,7 @@ use crate::embedding;
 use crate::failure::{Exit, Failure};
 use crate::foreign;
 use crate::place::{self, Place};
+use crate::socket;
 use crate::terminal::Terminal;
 use crate::world::RealWorld;
 use fixtures::Fixtures;
@@ -73,14 +74,7 @@ pub fn serve(global: &Global, options: &McpOptions, terminal: &Terminal) -> Resu
     };
     let hall = Arc::new(Hall::new(open(global, options, terminal)?, seal()?));
     let vaults = Arc::clone(&hall.connection.vaults);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
-        Failure::new(
-            Exit::Failed,
-            "internal",
-            format!("cannot start: {error}"),
-            "free some memory and try again",
-        )
-    })?;
+    let runtime = socket::runtime()?;
     let ended = match http {
         Some(settings) => runtime.block_on(http::serve(hall, settings)),
         None => runtime.block_on(talk(&hall)),

@@ -86,14 +86,7 @@ pub fn serve(global: &Global, options: &ServeOptions, terminal: &Terminal) -> Re
     for (id, _) in study.mind.road.vault().recovered() {
         terminal.note(&format!("note: an interrupted change was put in order at start ({id})"));
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
-        Failure::new(
-            Exit::Failed,
-            "internal",
-            format!("cannot start: {error}"),
-            "free some memory and try again",
-        )
-    })?;
+    let runtime = socket::runtime()?;
     let keys = Keys::open(&study.place)?;
     let reached = Reached { address: options.address, public: options.public_url.as_deref(), tls: encrypted };
     let road = Arc::clone(&study.mind.road);

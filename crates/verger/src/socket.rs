@@ -132,6 +132,18 @@ where
     connection.await.ok();
 }
 
+/// A runtime for a server: a thread for each core.
+pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
+        Failure::new(
+            Exit::Failed,
+            "internal",
+            format!("cannot start: {error}"),
+            "free some memory and try again",
+        )
+    })
+}
+
 /// The signals that ask us to end.
 pub struct Signals {
     terminate: tokio::signal::unix::Signal,

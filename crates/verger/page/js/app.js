@@ -75,13 +75,10 @@ function buildRail() {
 
 /* Light and dark. */
 const themeButton = document.getElementById('theme-button');
-const isDark = () => (document.documentElement.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
+const isDark = () => document.documentElement.dataset.theme === 'dark';
 const drawTheme = () => fill(themeButton, icon(isDark() ? 'sun' : 'moon'));
 function switchTheme() {
-  const next = isDark() ? 'light' : 'dark';
-  document.documentElement.dataset.theme = next;
-  localStorage.setItem('theme', next);
-  drawTheme();
+  localStorage.setItem('theme', isDark() ? 'light' : 'dark');
   dispatchEvent(new CustomEvent('verger:theme'));
 }
 

@@ -32,7 +32,6 @@ pub struct Answer {
     pub status: u16,
     pub head: String,
     pub body: String,
-    pub bytes: Vec<u8>,
 }
 
 impl Serve {
@@ -244,7 +243,7 @@ impl Answer {
         let head = head.lines().map(small).collect::<Vec<_>>().join("\n");
         let rest = bytes.get(end + 4..).unwrap_or_default();
         let bytes = if head.contains("transfer-encoding: chunked") { unchunked(rest) } else { rest.to_vec() };
-        Answer { status, head, body: String::from_utf8_lossy(&bytes).into_owned(), bytes }
+        Answer { status, head, body: String::from_utf8_lossy(&bytes).into_owned() }
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {

@@ -7,13 +7,8 @@ const THEMES = [['', 'As the system says'], ['light', 'Light'], ['dark', 'Dark']
 export async function make() {
   const kept = localStorage.getItem('theme') ?? '';
   const choose = (theme) => {
-    if (theme) {
-      localStorage.setItem('theme', theme);
-      document.documentElement.dataset.theme = theme;
-    } else {
-      localStorage.removeItem('theme');
-      delete document.documentElement.dataset.theme;
-    }
+    if (theme) localStorage.setItem('theme', theme);
+    else localStorage.removeItem('theme');
     dispatchEvent(new CustomEvent('verger:theme'));
   };
   return [part('Colours', 'Kept in this browser only.', h('fieldset.ways', h('legend.visually-hidden', 'Colours'), THEMES.map(([theme, name]) => h('div.field.yes', h('div.row', h('input', { type: 'radio', name: 'theme', id: `theme-${theme || 'system'}`, checked: theme === kept, onchange: () => choose(theme) }), h('label', { for: `theme-${theme || 'system'}` }, name)))))),
