@@ -217,6 +217,7 @@ for (const [theme, width, height, name] of [['light', 1280, 840, 'light'], ['dar
     await page.keyboard.press('Escape');
     await over(page);
     await page.locator('.call > summary').first().click();
+    await page.waitForTimeout(200);
     await shot(page, `conversation-${name}`);
     await accessible(page, `conversation ${name}`);
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0);

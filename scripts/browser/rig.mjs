@@ -25,9 +25,8 @@ export class Server {
     if (config) writeFileSync(join(server.folder, 'config', 'config.toml'), config);
     server.args = [...args];
     if (turns) {
-      const script = join(server.folder, 'script.jsonl');
-      writeFileSync(script, turns.map((turn) => JSON.stringify(turn)).join('\n'));
-      server.args.push('--model', `script@${script}`);
+      writeFileSync(join(server.folder, 'demo.jsonl'), turns.map((turn) => JSON.stringify(turn)).join('\n'));
+      server.args.push('--model', 'script@demo.jsonl');
     }
     server.port = 0;
     await server.up();
@@ -52,7 +51,7 @@ export class Server {
   async up() {
     const env = this.env;
     mkdirSync(env.VERGER_DATA_DIR, { recursive: true });
-    this.process = spawn(process.env.VERGER, ['--vault', this.vault, 'serve', '--address', `127.0.0.1:${this.port}`, ...this.args], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+    this.process = spawn(process.env.VERGER, ['--vault', this.vault, 'serve', '--address', `127.0.0.1:${this.port}`, ...this.args], { env, cwd: this.folder, stdio: ['ignore', 'ignore', 'pipe'] });
     this.log = '';
     this.link = await new Promise((resolve, reject) => {
       const late = setTimeout(() => reject(new Error(`the server does not start: ${this.log}`)), 20_000);

@@ -14,7 +14,7 @@ export async function make({ settings, draw }) {
   return [
     waiting.length > 0 && h('p.note-box.warn', icon('warn'), ` ${waiting.length} ${waiting.length === 1 ? 'text waits' : 'texts wait'} for your word. What is not trusted is not used.`),
     part('Who speaks', 'An agent is a way to speak and a set of rights. The one chosen here answers when you name none.',
-      settingsForm([field({ path: ['chat', 'agent'], label: 'When none is named', help: 'Holds for this page when Verger is started again; for the terminal at once.', kind: 'select', options: [['', 'agent (as built in)'], ...agents.filter((agent) => agent.slug !== 'agent').map((agent) => [agent.slug, agent.name])], value: written(settings, ['chat', 'agent']) })], draw),
+      settingsForm([field({ path: ['chat', 'agent'], label: 'When none is named', help: 'It holds at once, for new conversations.', kind: 'select', options: [['', 'agent (as built in)'], ...agents.filter((agent) => agent.slug !== 'agent').map((agent) => [agent.slug, agent.name])], value: written(settings, ['chat', 'agent']) })], draw),
       h('ul.plain.cards', agents.map((agent) => h('li.card', h('div.row.spread', h('h3', agent.name), h('span.chip', SOURCE[agent.source])), h('p.muted.small', agent.about),
         h('ul.rights', agent.rights.map((right) => h('li', right))), agent.model && h('p.muted.small', `speaks with ${agent.model}`), agent.waiting && h('p.small.bad-text', 'The vault has another version of it, which waits for trust.'))))),
     ...KINDS.map(([kind, title, about]) => {
