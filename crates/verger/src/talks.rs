@@ -111,10 +111,11 @@ pub fn title_of_call(name: &str, input: &Value) -> String {
     }
 }
 
-/// What a call is about: its path, or what it looks for.
+/// What a call is about: what it looks for, or its path.
 fn about(input: &Value) -> String {
-    let keys = ["path", "source", "query", "pattern", "note_path", "name", "question", "message"];
-    let found = keys.iter().find_map(|key| input.get(key).and_then(Value::as_str)).unwrap_or_default();
+    let keys = ["query", "pattern", "path", "source", "note_path", "name", "question", "message"];
+    let said = |key: &&str| input.get(*key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    let found = keys.iter().find_map(said).unwrap_or_default();
     one_line(found).chars().take(80).collect()
 }
 

@@ -22,7 +22,7 @@ export function took(ms) {
   return ms < 90_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
 }
 
-const ABOUT = ['path', 'source', 'query', 'pattern', 'note_path', 'name', 'question', 'message'];
+const ABOUT = ['query', 'pattern', 'path', 'source', 'note_path', 'name', 'question', 'message'];
 /** What a call is called: words, where the server gave the tool's name. */
 export function titleOfCall({ tool = '', title, input }) {
   const words = tool.replaceAll('_', ' ');
