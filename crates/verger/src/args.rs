@@ -116,6 +116,9 @@ pub struct ServeOptions {
     /// The address under which browsers reach it, if that is another one (behind a proxy): `https://notes.example`.
     #[arg(long, value_name = "URL")]
     pub public_url: Option<String>,
+    /// Let pages of this origin call `/v1` and `/mcp` with a token: `app://obsidian.md`; may be given several times.
+    #[arg(long, value_name = "ORIGIN")]
+    pub allow_origin: Vec<String>,
     /// Open the page in the browser.
     #[arg(long)]
     pub open: bool,

@@ -39,6 +39,7 @@ use crate::config::Config;
 use crate::failure::{Exit, Failure};
 use crate::mcp::desktop::browse;
 use crate::place;
+use crate::socket::origin::Origin;
 use crate::socket::{self, Signals};
 use crate::study::{Study, Wanted};
 use crate::terminal::Terminal;
@@ -88,7 +89,12 @@ pub fn serve(global: &Global, options: &ServeOptions, terminal: &Terminal) -> Re
     }
     let runtime = socket::runtime()?;
     let keys = Keys::open(&study.place)?;
-    let reached = Reached { address: options.address, public: options.public_url.as_deref(), tls: encrypted };
+    let reached = Reached {
+        address: options.address,
+        public: options.public_url.as_deref(),
+        tls: encrypted,
+        guests: guests(&options.allow_origin)?,
+    };
     let road = Arc::clone(&study.mind.road);
     let ended = runtime.block_on(async {
         let pause = Duration::from_millis(10);
@@ -155,6 +161,15 @@ fn router(house: &Arc<House>) -> Router {
         .fallback(page::nothing_here)
         .layer(middleware::from_fn_with_state(Arc::clone(house), gate::from_where))
         .with_state(Arc::clone(house))
+}
+
+/// The origins that were named, each of which must be one.
+fn guests(named: &[String]) -> Result<Vec<Origin>, Failure> {
+    let read = |text: &String| {
+        let hint = "name it as browsers do, with the scheme and without a path: https://chat.example, app://obsidian.md";
+        Origin::parse(text).ok_or_else(|| Failure::usage(format!("`{text}` is no origin of a page"), hint))
+    };
+    named.iter().map(read).collect()
 }
 
 /// Prints a login link for a server that runs already.

@@ -37,14 +37,45 @@ const ONCE: [HeaderName; 5] =
 
 /// Every request: from where it comes.
 pub async fn from_where(State(house): State<Arc<House>>, request: Request, next: Next) -> Response {
-    let mut answer = match judge(&house, request.method(), request.uri(), request.headers()) {
+    let guest = guest(&house, request.uri(), request.headers());
+    let asks_first = guest.is_some() && request.method() == Method::OPTIONS;
+    let mut answer = match judge(&house, &request, guest.is_some()) {
+        Ok(()) if asks_first => preflight(),
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
     for (name, value) in ALWAYS {
         answer.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
+    if let Some(origin) = guest {
+        answer.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        answer.headers_mut().append(header::VARY, HeaderValue::from_static("Origin"));
+        let shown = HeaderValue::from_static("mcp-session-id, www-authenticate, retry-after");
+        answer.headers_mut().insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, shown);
+    }
     answer
+}
+
+/// The origin of a page that was named at the start, where it asks what is for programs. There a token counts and no cookie
+/// does, so such a page can do no more than its token.
+fn guest(house: &House, address: &Uri, headers: &HeaderMap) -> Option<HeaderValue> {
+    let origin = headers.get(header::ORIGIN).filter(|_| is_for_programs(address.path()))?;
+    house.is_guest(origin.to_str().ok()?).then(|| origin.clone())
+}
+
+fn is_for_programs(path: &str) -> bool {
+    path == "/mcp" || path.starts_with("/v1/")
+}
+
+/// What a browser asks before it lets a page call.
+fn preflight() -> Response {
+    let headers = "authorization, content-type, accept, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name";
+    let allowed = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, headers),
+        (header::ACCESS_CONTROL_MAX_AGE, "600"),
+    ];
+    (StatusCode::NO_CONTENT, allowed).into_response()
 }
 
 /// Requests behind the door: who they come from.
@@ -59,7 +90,8 @@ pub async fn inside(State(house): State<Arc<House>>, request: Request, next: Nex
     }
 }
 
-fn judge(house: &House, method: &Method, address: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+fn judge(house: &House, request: &Request, is_guest: bool) -> Result<(), Problem> {
+    let (method, address, headers) = (request.method(), request.uri(), request.headers());
     if let Some(name) = ONCE.iter().find(|name| headers.get_all(*name).iter().count() > 1) {
         return Err(Problem::bad(format!("there are two headers `{name}`"), "send one"));
     }
@@ -75,8 +107,12 @@ fn judge(house: &House, method: &Method, address: &Uri, headers: &HeaderMap) -> 
             hint,
         ));
     }
+    if is_guest {
+        return Ok(());
+    }
     let foreign = || {
-        let hint = "only the page of this server may call it; programs use /v1 and /mcp with a token";
+        let hint = "only the page of this server may call it; programs use /v1 and /mcp with a token, and pages of others \
+                    too if they were named with --allow-origin";
         Problem::new(StatusCode::FORBIDDEN, "origin_refused", "a page from elsewhere may not call", hint)
     };
     // Where the browser says it itself, no guess is needed. A link that is followed is `cross-site` or `none`; it may open the page.

@@ -45,6 +45,7 @@ pub struct House {
     mcp: Arc<RwLock<Option<Arc<Beside>>>>,
     address: SocketAddr,
     neighbours: Neighbours,
+    guests: Vec<Origin>,
     /// Who was named at the start to speak in new conversations.
     agent: Option<String>,
     ending: watch::Sender<bool>,
@@ -53,7 +54,7 @@ pub struct House {
 }
 
 /// How browsers reach it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Reached<'r> {
     /// Where it listens.
     pub address: SocketAddr,
@@ -61,6 +62,8 @@ pub struct Reached<'r> {
     pub public: Option<&'r str>,
     /// Whether connections are encrypted by us.
     pub tls: bool,
+    /// Pages of others that may call what is for programs.
+    pub guests: Vec<Origin>,
 }
 
 /// How often each thing changed that pages show. A page that sees a number grow asks again.
@@ -97,6 +100,7 @@ impl House {
             wanted,
             public: reached.public.map(str::to_owned),
             tls: reached.tls,
+            guests: reached.guests,
             mcp: Arc::default(),
             address: reached.address,
             neighbours: Neighbours::new(reached.address, reached.public, Vec::new()),
@@ -120,6 +124,11 @@ impl House {
     pub fn is_own_origin(&self, origin: &str, host: &str) -> bool {
         let public = self.public.as_deref().and_then(Origin::parse);
         gate::is_same(origin, host) || (public.is_some() && public == Origin::parse(origin))
+    }
+
+    /// Whether a page of this origin may call what is for programs.
+    pub fn is_guest(&self, origin: &str) -> bool {
+        Origin::parse(origin).is_some_and(|origin| self.guests.contains(&origin))
     }
 
     /// Whether browsers reach it encrypted.

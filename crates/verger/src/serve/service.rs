@@ -71,6 +71,7 @@ fn command(program: &Path, place: &Place, options: &ServeOptions) -> Result<Vec<
     {
         words.extend(value.iter().flat_map(|value| [flag.to_owned(), value.clone()]));
     }
+    words.extend(options.allow_origin.iter().flat_map(|origin| ["--allow-origin".to_owned(), origin.clone()]));
     for (flag, file) in [("--tls-cert", &options.tls_cert), ("--tls-key", &options.tls_key)] {
         if let Some(file) = file {
             words.extend([flag.to_owned(), text(&whole(file)?)?]);
@@ -230,6 +231,7 @@ mod tests {
         let options = ServeOptions {
             address: "127.0.0.1:1".parse().unwrap(),
             public_url: None,
+            allow_origin: Vec::new(),
             open: false,
             link: false,
             print_service: None,

@@ -23,6 +23,27 @@ fn whoever_has_the_link_comes_in_once_and_stays_until_they_leave() {
 }
 
 #[test]
+fn a_page_that_was_named_may_call_what_is_for_programs_and_nothing_else() {
+    let rig = Rig::tour();
+    let serve = Serve::start(&rig, &["--allow-origin", "app://obsidian.md"]);
+    let (named, other) = (("origin", "app://obsidian.md"), ("origin", "https://evil.example"));
+    let asked = serve.send("OPTIONS", "/v1/chat/completions", &[named, ("sec-fetch-site", "cross-site")], "");
+    assert_eq!(asked.status, 204);
+    assert_eq!(asked.header("access-control-allow-origin"), Some("app://obsidian.md"));
+    assert!(asked.header("access-control-allow-headers").unwrap().contains("authorization"));
+    // It is let through to where a token is asked for; a cookie is none.
+    let without = serve.send("GET", "/v1/models", &[named], "");
+    assert_eq!(without.status, 401);
+    assert_eq!(without.header("access-control-allow-origin"), Some("app://obsidian.md"));
+    for (path, origin) in [("/v1/models", other), ("/api/about", named), ("/", named), ("/v1x/models", named)] {
+        let answer = serve.send("GET", path, &[origin], "");
+        assert_eq!(answer.status, 403, "{path} {origin:?}");
+        assert_eq!(answer.header("access-control-allow-origin"), None, "{path} {origin:?}");
+    }
+    serve.end();
+}
+
+#[test]
 fn a_cookie_that_is_missing_forged_stale_or_for_another_port_opens_nothing() {
     let rig = Rig::tour();
     let serve = Serve::start(&rig, &[]);

@@ -234,7 +234,7 @@ async fn change(
     let room = Rooms::open(&house, &id).await?;
     let study = house.study();
     if let Some(agent) = &change.agent {
-        is_agent(&study, &agent)?;
+        is_agent(&study, agent)?;
     }
     let model = match &change.model {
         Some(name) => Some(study.mind.models.find(name).map_err(agent::Trouble::from)?.name().to_owned()),
