@@ -12,6 +12,8 @@ const turns = [
   ...['once', 'edited', 'denied', 'closed', 'always', 'tabs', 'dialog', 'keyboard', 'away'].flatMap((word) => [
     { for: word, ...append(`\nWritten: ${word}.\n`) }, { for: word, text: `The tool said: {{result}}` },
   ]),
+  { for: 'double', calls: [...append('\nFirst of two.\n').calls, { name: 'delete_file', input: { path: 'Inbox.md' } }] },
+  { for: 'double', text: 'Both were answered.' },
   { for: 'asks', calls: [{ name: 'ask_user', input: { question: 'Which bed?', options: ['North', 'South'], allow_free_text: true } }] },
   { for: 'asks', text: 'You said: {{result}}' },
   { for: 'slowly', text: 'word '.repeat(400), chunk: 5, pause_ms: 40 },
@@ -24,6 +26,8 @@ after(async () => { await closeBrowser(); await server.end(); });
 
 const box = (page) => page.getByRole('textbox', { name: 'Message' });
 const ask = (page) => page.locator('dialog.ask');
+/** A person reads before they say yes; a yes that comes at once does not count. */
+const read = (page) => page.waitForTimeout(800);
 async function say(page, text) {
   await box(page).fill(text);
   await box(page).press('Enter');
@@ -95,6 +99,7 @@ test('approved once, the note is written; the card shows it, and it is taken bac
   assert.equal(server.read(NOTE), before);
   assert.match(await ask(page).textContent(), /wants to change Garden\/Bees\.md/);
   assert.match(await ask(page).locator('.diff').textContent(), /Written: once\./);
+  await read(page);
   await ask(page).getByRole('button', { name: 'Approve', exact: true }).click();
   await over(page);
   assert.ok(server.read(NOTE).endsWith('\nWritten: once.\n'));
@@ -112,8 +117,10 @@ test('edited, it is asked about once more with what would change then, and that 
   await ask(page).getByLabel('content').fill('');
   assert.ok(await yes().isDisabled());
   await ask(page).getByLabel('content').fill('\nOther words.\n');
+  await read(page);
   await yes().click();
   await ask(page).locator('.diff', { hasText: 'Other words.' }).waitFor();
+  await read(page);
   await yes().click();
   await over(page);
   assert.ok(server.read(NOTE).endsWith('\nOther words.\n'));
@@ -142,6 +149,7 @@ test('a rule is shown before it is saved', async () => {
   await ask(page).getByRole('button', { name: 'Always for…' }).click();
   assert.match(await ask(page).locator('.rule').textContent(), /append_to_file on \/Garden\/Bees\.md/);
   await ask(page).getByRole('button', { name: 'Back' }).first().click();
+  await read(page);
   await ask(page).getByRole('button', { name: 'Approve for this task' }).click();
   await over(page);
   await finish(page);
@@ -154,6 +162,7 @@ test('answered in one tab, the dialog of the other closes with words; a reload b
   await ask(other).waitFor();
   await other.reload();
   await ask(other).waitFor();
+  await read(other);
   await ask(other).getByRole('button', { name: 'Approve', exact: true }).click();
   await ask(page).waitFor({ state: 'detached' });
   await page.locator('.toast', { hasText: 'gone' }).waitFor();
@@ -175,6 +184,7 @@ test('questions of a conversation that is not in view wait in the inbox', async 
   await shot(page, 'inbox-light');
   await accessible(page, 'inbox');
   await page.locator('.inbox-row').click();
+  await read(page);
   await ask(page).getByRole('button', { name: 'Approve', exact: true }).click();
   await until('the note is written', () => server.read(NOTE).endsWith('\nWritten: away.\n'));
   await until('nothing waits', async () => !(await page.locator('#inbox-button').isVisible()));
@@ -182,10 +192,28 @@ test('questions of a conversation that is not in view wait in the inbox', async 
   await finish(page);
 });
 
+test('a double click and a held key answer one question, not the next', async () => {
+  const page = await begin('double');
+  await ask(page).waitFor();
+  await read(page);
+  await ask(page).getByRole('button', { name: 'Approve', exact: true }).dblclick();
+  await ask(page).getByText('Inbox').first().waitFor();
+  await page.keyboard.down('Enter');
+  for (let repeat = 0; repeat < 12; repeat += 1) { await page.waitForTimeout(60); await page.keyboard.down('Enter'); }
+  await page.keyboard.up('Enter');
+  assert.equal(await ask(page).count(), 1, 'the second question still stands');
+  assert.ok(server.read('Inbox.md'));
+  await page.keyboard.press('Escape');
+  await over(page);
+  assert.ok(server.read('Inbox.md'));
+  await finish(page);
+});
+
 test('a question of the model is answered', async () => {
   const page = await begin('asks');
   await ask(page).getByText('South').click();
   await accessible(page, 'question');
+  await read(page);
   await ask(page).getByRole('button', { name: 'Answer', exact: true }).click();
   await over(page);
   await page.locator('.answer', { hasText: 'South' }).waitFor();
@@ -201,7 +229,7 @@ test('with the keyboard alone: written, completed, approved', async () => {
   assert.match(await box(page).inputValue(), /@\[\[Garden\/Frost\]\] $/);
   await page.keyboard.press('Enter');
   await ask(page).waitFor();
-  await page.waitForTimeout(300);
+  await read(page);
   await page.keyboard.press('Enter');
   await over(page);
   assert.ok(server.read(NOTE).endsWith('\nWritten: keyboard.\n'));

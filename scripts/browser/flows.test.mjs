@@ -250,6 +250,7 @@ test('which notes are read and which results are shared is ticked', async () => 
     await ask.locator('.tick-rows input').first().check();
     await ask.getByText(`1 of ${rows} ticked`).waitFor();
     const kept = await ask.locator('.tick-rows li').nth(1).locator('.tick-title').textContent();
+    await page.waitForTimeout(800);
     await ask.getByRole('button', { name: 'Share 1 result' }).click();
     await until('the read is asked', async () => (await ask.locator('.tick-rows').textContent().catch(() => '')).includes('House rules'));
     await ask.getByRole('button', { name: 'Deselect all' }).click();

@@ -31,7 +31,7 @@ test('a rule is added to a note: thoughts, cards, a helper, a list, the dialog, 
   await page.keyboard.press('Enter');
   const ask = page.locator('dialog.ask');
   await ask.waitFor({ timeout: 20_000 });
-  await page.waitForTimeout(300);
+  await page.waitForTimeout(800);
   await shot(page, 'story-approval-light');
   await ask.getByRole('button', { name: 'Approve', exact: true }).click();
   await over(page);

@@ -288,7 +288,9 @@ pub fn write_private(file: &Path, text: &str) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let fresh = file.with_extension("new");
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".verger-{}", std::process::id()));
+    let fresh = file.with_file_name(name);
     std::fs::remove_file(&fresh).ok();
     let mut made = File::options().write(true).create_new(true).mode(0o600).open(&fresh)?;
     made.write_all(text.as_bytes())?;

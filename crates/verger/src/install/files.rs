@@ -80,9 +80,6 @@ impl Settings {
             // It may come to hold keys of others.
             Err(_) => 0o600,
         };
-        if let Some(old) = &self.text {
-            put(&self.backup(), old, mode).map_err(failed)?;
-        }
         let mut name = self.path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".verger-{}", std::process::id()));
         let staged = self.path.with_file_name(name);
@@ -91,6 +88,9 @@ impl Settings {
         if now.text != self.text {
             std::fs::remove_file(&staged).ok();
             return Err(self::failed(&self.path, CHANGED));
+        }
+        if let Some(old) = &self.text {
+            put(&self.backup(), old, mode).map_err(failed)?;
         }
         std::fs::rename(&staged, &self.path).map_err(|error| {
             std::fs::remove_file(&staged).ok();

@@ -1,13 +1,14 @@
 //! What all requests share: the study with its road, who may come in, and the word that the end has come.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use pipeline::approve::Deciding;
 use pipeline::{Asker, Call, Decision, Lifetime, Outcome, Output, Question, Task, World as _};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::watch;
+use vault::Change;
 use vault::policy::Scope;
 use vault::watch::Report;
 
@@ -50,6 +51,8 @@ pub struct House {
     agent: Option<String>,
     ending: watch::Sender<bool>,
     pulse: watch::Sender<Pulse>,
+    /// Held by whoever changes settings, from the reading to the taking up: what is in force is what was written last.
+    settling: Mutex<()>,
     id: String,
 }
 
@@ -106,6 +109,7 @@ impl House {
             neighbours: Neighbours::new(reached.address, reached.public, Vec::new()),
             ending: watch::Sender::new(false),
             pulse,
+            settling: Mutex::default(),
             id,
         })
     }
@@ -122,7 +126,7 @@ impl House {
 
     /// Whether a page of this origin is the one that this house serves.
     pub fn is_own_origin(&self, origin: &str, host: &str) -> bool {
-        let public = self.public.as_deref().and_then(Origin::parse);
+        let public = self.public.as_deref().and_then(Origin::of_url);
         gate::is_same(origin, host) || (public.is_some() && public == Origin::parse(origin))
     }
 
@@ -144,6 +148,12 @@ impl House {
     /// The study as it stands. Settings that are saved replace it; who holds one goes on with it.
     pub fn study(&self) -> Arc<Study> {
         Arc::clone(&self.study.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Work on the settings that ends in [`House::renew`]: one after the other.
+    pub fn settle<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _alone = self.settling.lock().unwrap_or_else(PoisonError::into_inner);
+        work()
     }
 
     /// Takes up what `config.toml` and the agents' folders say now.
@@ -296,10 +306,21 @@ impl Saw {
         for change in changes {
             hash.update(change.headline().as_bytes());
             hash.update(&[0]);
-            hash.update(change.diff().as_bytes());
-            hash.update(&[0]);
+            for side in sides(change) {
+                hash.update(ring::digest::digest(&ring::digest::SHA256, side).as_ref());
+            }
         }
         hash.finish().as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// The bytes before and after: what has no text to compare is seen by its size, and meant by its bytes.
+fn sides(change: &Change) -> [&[u8]; 2] {
+    match change {
+        Change::Create { after, .. } => [&[], after],
+        Change::Replace { before, after, .. } => [before, after],
+        Change::Delete { before, .. } => [before, &[]],
+        Change::Move { .. } | Change::MakeFolder { .. } | Change::RemoveFolder { .. } => [&[], &[]],
     }
 }
 

@@ -3,13 +3,14 @@
 //! A link holds a token that counts once, for ten minutes, and only at a server that ran already when it was made: what
 //! was used is remembered until it would have ended anyway. A cookie counts for 30 days and outlives a restart.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use pipeline::World as _;
 use ring::hmac;
+use tools::foreign::store::JsonFile;
 
 use crate::failure::{Exit, Failure};
 use crate::mcp::auth;
@@ -18,6 +19,8 @@ use crate::world::RealWorld;
 
 /// The key's file in the data folder.
 const FILE: &str = "web-key";
+/// The file of cookies that were given back.
+const GONE: &str = "web-gone.json";
 /// How long a link counts, in seconds.
 const LINK: i64 = 600;
 /// How long a cookie counts, in seconds.
@@ -50,12 +53,16 @@ pub struct Keys {
     /// When this process took the key up. Which links an earlier one took is not known, so those made before count no more.
     since: i64,
     state: Mutex<State>,
+    /// Cookies that were given back, by their hash, with the time when they would have ended.
+    gone: JsonFile,
 }
 
 #[derive(Default)]
 struct State {
-    /// Tokens that were used, and cookies that were given back, with the time when they would have ended.
+    /// Tokens that were used, with the time when they would have ended.
     spent: HashMap<String, i64>,
+    /// Hashes of cookies that were given back.
+    gone: BTreeMap<String, i64>,
     /// When wrong tokens came.
     wrong: VecDeque<i64>,
 }
@@ -65,12 +72,24 @@ impl Keys {
     pub fn open(place: &Place) -> Result<Keys, Failure> {
         let fresh = auth::new_token().ok_or_else(no_chance)?;
         place::make_data(place)?;
-        Ok(Keys::from_secret(&place::secret(&place.data.join(FILE), &fresh)?))
+        let mut keys = Keys::from_secret(&place::secret(&place.data.join(FILE), &fresh)?);
+        keys.gone = JsonFile::at(place.data.join(GONE));
+        // What cannot be read stops the start: a cookie that was given back must not count again.
+        let gone = keys.gone.read().map_err(|why| {
+            Failure::new(
+                Exit::Failed,
+                "state",
+                why.to_string(),
+                "mend it, or remove it together with web-key",
+            )
+        })?;
+        keys.state().gone = gone;
+        Ok(keys)
     }
 
     pub(super) fn from_secret(secret: &str) -> Keys {
         let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
-        Keys { key, since: now(), state: Mutex::default() }
+        Keys { key, since: now(), state: Mutex::default(), gone: JsonFile::in_memory() }
     }
 
     /// The hash of an access token under this key.
@@ -103,13 +122,14 @@ impl Keys {
         {
             let mut state = self.state();
             state.tidy(now);
-            if state.wrong.len() >= TRIES {
-                return Err(Unwelcome::Wait);
-            }
             let end = self.end_of(Purpose::Link, token);
             let counts = end.filter(|end| *end > now && *end <= now + LINK && *end - LINK >= self.since);
             let unused = counts.filter(|_| !state.spent.contains_key(token));
+            // A right one always counts: nobody is locked out by the guesses of others.
             let Some(end) = unused else {
+                if state.wrong.len() >= TRIES {
+                    return Err(Unwelcome::Wait);
+                }
                 state.wrong.push_back(now);
                 return Err(Unwelcome::Stale);
             };
@@ -121,14 +141,23 @@ impl Keys {
     /// Whether a cookie counts.
     pub fn is_cookie(&self, cookie: &str) -> bool {
         let counts = self.end_of(Purpose::Cookie, cookie).is_some_and(|end| end > now());
-        counts && !self.state().spent.contains_key(cookie)
+        counts && !self.state().gone.contains_key(&self.tag(cookie))
     }
 
-    /// A cookie that was given back counts no longer.
-    pub fn log_out(&self, cookie: &str) {
-        if let Some(end) = self.end_of(Purpose::Cookie, cookie) {
-            self.state().spent.insert(cookie.to_owned(), end);
-        }
+    /// A cookie that was given back counts no longer, after a restart neither.
+    pub fn log_out(&self, cookie: &str) -> Result<(), Failure> {
+        let Some(end) = self.end_of(Purpose::Cookie, cookie) else { return Ok(()) };
+        let (tag, now) = (self.tag(cookie), now());
+        self.state().gone.insert(tag.clone(), end);
+        let kept = self.gone.change(|gone: &mut BTreeMap<String, i64>| {
+            gone.retain(|_, end| *end > now);
+            gone.insert(tag, end);
+        });
+        kept.map_err(|why| {
+            let hint =
+                "until the server ends you are logged out; make room on the disk and log out once more";
+            Failure::new(Exit::Failed, "state", why.to_string(), hint)
+        })
     }
 
     fn sign(&self, purpose: Purpose, end: i64) -> Option<String> {
@@ -192,7 +221,7 @@ mod tests {
         assert_eq!(keys.log_in(&token), Err(Unwelcome::Stale));
         assert!(!keys.is_cookie(&token), "a link is no cookie");
         assert_eq!(keys.log_in(&cookie), Err(Unwelcome::Stale), "a cookie is no link");
-        keys.log_out(&cookie);
+        keys.log_out(&cookie).unwrap();
         assert!(!keys.is_cookie(&cookie));
     }
 
@@ -228,6 +257,7 @@ mod tests {
             assert_eq!(keys.log_in_at("1.x.y", 1_000), Err(Unwelcome::Stale));
         }
         assert_eq!(keys.log_in_at("1.x.y", 1_001), Err(Unwelcome::Wait));
+        assert!(keys.log_in(&token(&keys)).is_ok(), "a right one counts all the same");
         assert_eq!(keys.log_in_at("1.x.y", 1_000 + MINUTE), Err(Unwelcome::Stale));
     }
 }

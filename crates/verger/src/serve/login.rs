@@ -46,11 +46,11 @@ async fn log_in(State(house): State<Arc<House>>, Told(login): Told<Login>) -> Re
     }
 }
 
-async fn log_out(State(house): State<Arc<House>>, headers: HeaderMap) -> Response {
-    if let Some(cookie) = gate::cookie(&house, &headers) {
-        house.keys.log_out(cookie);
+async fn log_out(State(house): State<Arc<House>>, headers: HeaderMap) -> Result<Response, Problem> {
+    if let Some(cookie) = gate::cookie(&house, &headers).map(str::to_owned) {
+        house.look(move |house| Ok(house.keys.log_out(&cookie)?)).await?;
     }
-    with_cookie(&house, "", 0)
+    Ok(with_cookie(&house, "", 0))
 }
 
 fn with_cookie(house: &House, value: &str, seconds: i64) -> Response {

@@ -71,7 +71,8 @@ fn command(program: &Path, place: &Place, options: &ServeOptions) -> Result<Vec<
     {
         words.extend(value.iter().flat_map(|value| [flag.to_owned(), value.clone()]));
     }
-    words.extend(options.allow_origin.iter().flat_map(|origin| ["--allow-origin".to_owned(), origin.clone()]));
+    words
+        .extend(options.allow_origin.iter().flat_map(|origin| ["--allow-origin".to_owned(), origin.clone()]));
     for (flag, file) in [("--tls-cert", &options.tls_cert), ("--tls-key", &options.tls_key)] {
         if let Some(file) = file {
             words.extend([flag.to_owned(), text(&whole(file)?)?]);

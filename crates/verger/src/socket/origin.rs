@@ -33,6 +33,12 @@ impl Origin {
         Some(Origin { scheme, host, port: port.unwrap_or(usual) })
     }
 
+    /// The origin of an address; what stands behind the host does not count.
+    pub fn of_url(url: &str) -> Option<Origin> {
+        let (scheme, rest) = url.split_once("://")?;
+        Origin::parse(&format!("{scheme}://{}", rest.split(['/', '?', '#']).next()?))
+    }
+
     /// Whether it is encrypted.
     pub fn is_https(&self) -> bool {
         self.scheme == "https"
@@ -60,10 +66,7 @@ pub struct Neighbours {
 impl Neighbours {
     /// For a door at this address, with what the settings allow besides this machine.
     pub fn new(address: SocketAddr, public: Option<&str>, origins: Vec<Origin>) -> Neighbours {
-        let public = public.and_then(|url| {
-            let (scheme, rest) = url.split_once("://")?;
-            Origin::parse(&format!("{scheme}://{}", rest.split(['/', '?', '#']).next()?))
-        });
+        let public = public.and_then(Origin::of_url);
         let web = origins.iter().chain(&public).filter(|origin| origin.is_web());
         let hosts = web.map(|origin| origin.host.clone()).collect();
         let origins = origins.into_iter().chain(public).collect();

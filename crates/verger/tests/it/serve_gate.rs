@@ -35,7 +35,8 @@ fn a_page_that_was_named_may_call_what_is_for_programs_and_nothing_else() {
     let without = serve.send("GET", "/v1/models", &[named], "");
     assert_eq!(without.status, 401);
     assert_eq!(without.header("access-control-allow-origin"), Some("app://obsidian.md"));
-    for (path, origin) in [("/v1/models", other), ("/api/about", named), ("/", named), ("/v1x/models", named)] {
+    for (path, origin) in [("/v1/models", other), ("/api/about", named), ("/", named), ("/v1x/models", named)]
+    {
         let answer = serve.send("GET", path, &[origin], "");
         assert_eq!(answer.status, 403, "{path} {origin:?}");
         assert_eq!(answer.header("access-control-allow-origin"), None, "{path} {origin:?}");

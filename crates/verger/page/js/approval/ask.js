@@ -95,18 +95,21 @@ function target(question) {
   return question.target && h('p.ask-target', 'It would reach ', h('code', question.target));
 }
 
+/** How long a question stands before it can be answered with yes, in milliseconds: what was meant for the one before does not count. */
+const READ = 700;
+
 /** The buttons. A rule is shown before it is saved, a no may carry a reason. */
 function footer(question, { answer, deny }) {
   const may = (kind) => question.choices?.includes(kind);
-  // A key that is held down repeats; none of its repetitions is an answer.
-  const guard = (run) => (event) => { if (event.detail === 0 && event.timeStamp - opened < 250) return; run(event); };
+  // A yes is for what was read: none that comes at once after the dialog, and no second click of a double one.
+  const guard = (run) => (event) => { if (event.timeStamp - opened < READ || event.detail > 1) return; run(event); };
   let opened = performance.now();
   const yes = h('button.main', { type: 'button', onclick: guard(() => answer('once')) });
   const task = may('task') && h('button', { type: 'button', onclick: guard(() => answer('task')) }, 'Approve for this task');
   const always = (may('always') || may('session')) && h('button', { type: 'button', 'aria-expanded': 'false', onclick: () => unfold(rule, always) }, 'Always for…');
   const no = h('button.danger', { type: 'button', 'aria-expanded': 'false', onclick: () => { if (question.kind === 'questions') deny(''); else unfold(reason, no); } }, question.kind === 'questions' ? 'Do not answer' : 'Deny');
-  const session = may('session') && h('button', { type: 'button', onclick: () => answer('session') }, 'In this conversation');
-  const forever = may('always') && h('button.main', { type: 'button', onclick: () => answer('always') }, 'Save this rule and approve');
+  const session = may('session') && h('button', { type: 'button', onclick: guard(() => answer('session')) }, 'In this conversation');
+  const forever = may('always') && h('button.main', { type: 'button', onclick: guard(() => answer('always')) }, 'Save this rule and approve');
   const rule = h('div.ask-more', { hidden: true }, h('p', 'From then on this is approved without asking:'), h('p', h('code.rule', question.rule || question.tool)),
     h('p.small.muted', 'Rules are listed in the settings and can be revoked there. A warning is asked about all the same.'),
     h('div.row', forever, session, h('button.quiet', { type: 'button', onclick: () => unfold(null, always) }, 'Back')));
@@ -127,6 +130,8 @@ function footer(question, { answer, deny }) {
     else by.focus();
   };
   const element = h('footer.dialog-foot.ask-foot', rule, reason, line);
+  // A key that is held down repeats; none of its repetitions is an answer.
+  element.addEventListener('keydown', (event) => { if (event.repeat && (event.key === 'Enter' || event.key === ' ')) event.preventDefault(); }, true);
   const all = () => element.querySelectorAll('button');
   return {
     element,
@@ -139,6 +144,8 @@ function footer(question, { answer, deny }) {
     },
     first: (warned, asked) => {
       opened = performance.now();
+      element.classList.add('fresh');
+      setTimeout(() => element.classList.remove('fresh'), READ);
       return asked ? element.closest('dialog').querySelector('fieldset input, fieldset textarea') ?? yes : warned ? no : yes;
     },
   };

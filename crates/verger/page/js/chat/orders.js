@@ -21,7 +21,7 @@ export function orders({ talk, act, choices }) {
   const list = () => [...choices.commands.filter((command) => !['builtin', 'built_in'].includes(command.kind)), ...OWN];
   const here = () => {
     if (!talk.id) throw { message: 'There is no conversation yet', hint: 'Say something first.' };
-    return `/api/chats/${talk.id}`;
+    return `/api/chats/${encodeURIComponent(talk.id)}`;
   };
   const named = (rest, known, what) => {
     const found = known.find((name) => name.toLowerCase() === rest.trim().toLowerCase());

@@ -91,10 +91,10 @@ function grouped(chats) {
 export function entries(chat, changed) {
   return [
     { name: 'Rename', icon: 'edit', run: () => rename(chat).then((done) => done && changed()).catch(trouble) },
-    { name: 'Branch', icon: 'fork', run: () => post(`/api/chats/${chat.id}/fork`).then(({ id }) => { location.hash = `#/chat/${id}`; }, trouble) },
-    { name: 'Make shorter', icon: 'down', run: () => post(`/api/chats/${chat.id}/shorten`).then(() => toast('It is made shorter'), trouble) },
-    { name: 'Export as Markdown', icon: 'file', href: `/api/chats/${chat.id}/export?form=md` },
-    { name: 'Export as JSON', icon: 'file', href: `/api/chats/${chat.id}/export?form=json` },
+    { name: 'Branch', icon: 'fork', run: () => post(`/api/chats/${encodeURIComponent(chat.id)}/fork`).then(({ id }) => { location.hash = `#/chat/${id}`; }, trouble) },
+    { name: 'Make shorter', icon: 'down', run: () => post(`/api/chats/${encodeURIComponent(chat.id)}/shorten`).then(() => toast('It is made shorter'), trouble) },
+    { name: 'Export as Markdown', icon: 'file', href: `/api/chats/${encodeURIComponent(chat.id)}/export?form=md` },
+    { name: 'Export as JSON', icon: 'file', href: `/api/chats/${encodeURIComponent(chat.id)}/export?form=json` },
     { name: 'Delete', icon: 'trash', danger: true, run: () => erase(chat).then((done) => done && changed()).catch(trouble) },
   ];
 }
@@ -111,7 +111,7 @@ async function rename(chat) {
     },
   });
   if (!title) return false;
-  await put(`/api/chats/${chat.id}`, { title });
+  await put(`/api/chats/${encodeURIComponent(chat.id)}`, { title });
   return true;
 }
 
@@ -121,7 +121,7 @@ async function erase(chat) {
     text: `“${titleOf(chat)}” and what its helpers said are removed for good. Changes that were made to notes stay, and can still be taken back.`,
   });
   if (!sure) return false;
-  await remove(`/api/chats/${chat.id}`);
+  await remove(`/api/chats/${encodeURIComponent(chat.id)}`);
   toast('The conversation was deleted');
   if (location.hash === `#/chat/${chat.id}`) location.hash = '#/chat';
   return true;

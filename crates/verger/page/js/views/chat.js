@@ -54,7 +54,7 @@ export async function mount(root, { rest }) {
 function build(root, talk, choices) {
   const hasModel = Boolean(choices.model || choices.models.length);
   const go = ({ id }) => { location.hash = `#/chat/${id}`; };
-  const at = (what) => `/api/chats/${talk.id}/${what}`;
+  const at = (what) => `/api/chats/${encodeURIComponent(talk.id)}/${what}`;
   const act = {
     say: async (text, attachments) => {
       if (!talk.id) await begin();
@@ -71,7 +71,7 @@ function build(root, talk, choices) {
     choose: async (change) => {
       Object.assign(talk, change);
       show();
-      if (talk.id) await put(`/api/chats/${talk.id}`, change).catch(trouble);
+      if (talk.id) await put(`/api/chats/${encodeURIComponent(talk.id)}`, change).catch(trouble);
     },
   };
   const script = transcript(act);
@@ -126,7 +126,7 @@ function build(root, talk, choices) {
       show();
       return;
     }
-    const chat = await get(`/api/chats/${talk.id}`);
+    const chat = await get(`/api/chats/${encodeURIComponent(talk.id)}`);
     if (newest !== root) return;
     Object.assign(talk, chat);
     script.replace(chat.items);

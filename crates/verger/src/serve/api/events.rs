@@ -20,6 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use super::area::Area;
 use super::body::Asked;
 use super::questions;
+use crate::serve::gate;
 use crate::serve::house::{House, Pulse};
 use crate::serve::problem::Problem;
 use crate::serve::rooms::live::Head;
@@ -67,7 +68,8 @@ async fn events(
     let seen = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let after = seen.or(wanted.after.as_deref()).filter(|after| !after.is_empty()).map(str::to_owned);
     let (sender, receiver) = mpsc::channel(1);
-    let teller = Teller { pulse: house.listen(), house, sender, _place: place };
+    let cookie = gate::cookie(&house, &headers).unwrap_or_default().to_owned();
+    let teller = Teller { pulse: house.listen(), house, sender, cookie, _place: place };
     tokio::spawn(teller.tell(room, after));
     Ok(Sse::new(Told(receiver)).keep_alive(KeepAlive::new().interval(ALIVE)))
 }
@@ -93,6 +95,8 @@ struct Teller {
     house: Arc<House>,
     pulse: watch::Receiver<Pulse>,
     sender: mpsc::Sender<Event>,
+    /// Whoever logs out hears no more.
+    cookie: String,
     _place: OwnedSemaphorePermit,
 }
 
@@ -215,6 +219,9 @@ impl Teller {
     }
 
     async fn send(&self, kind: &str, data: String, cursor: Option<&Cursor>) -> Result<(), Gone> {
+        if !self.house.keys.is_cookie(&self.cookie) {
+            return Err(Gone);
+        }
         let mut event = Event::default().event(kind).data(data);
         if let Some(cursor) = cursor {
             event = event.id(cursor.to_string());

@@ -58,6 +58,10 @@ fn save(house: &House, sheet: &Sheet, settings: &[Setting]) -> Result<String, Pr
 
 /// Puts this text in the place of `config.toml` and takes it up.
 fn take_up(house: &House, sheet: &Sheet, after: &str) -> Result<(), Problem> {
+    house.settle(|| taken_up(house, sheet, after))
+}
+
+fn taken_up(house: &House, sheet: &Sheet, after: &str) -> Result<(), Problem> {
     house.would_take(&Config::of_text(sheet.path(), after)?)?;
     sheet.replace(after)?;
     if let Err(problem) = house.renew() {

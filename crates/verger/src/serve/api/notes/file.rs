@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::sync::Semaphore;
 use vault::VaultPath;
 use vault::files::{Entry, Kind};
 
@@ -76,6 +77,9 @@ pub async fn file(
     headers: HeaderMap,
     Asked(asked): Asked<Asking>,
 ) -> Result<Response, Problem> {
+    // Each may hold a large file in memory, a part of one too: a player that asks for many parts waits.
+    static AT_ONCE: Semaphore = Semaphore::const_new(3);
+    let _place = AT_ONCE.acquire().await.map_err(|_| Problem::broken())?;
     house.look(move |house| give(house, &path(&asked.path)?, &headers)).await
 }
 

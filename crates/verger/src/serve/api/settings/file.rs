@@ -143,11 +143,35 @@ fn changed_meanwhile() -> Problem {
     )
 }
 
+/// The text without what providers are sent in headers and addresses: it may be secret, and is shown nowhere.
+fn masked(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut secret_table, mut open) = (false, false);
+    for line in text.split_inclusive('\n') {
+        let trimmed = line.trim();
+        let end = &line[line.trim_end_matches(['\n', '\r']).len()..];
+        if trimmed.starts_with('[') && !open {
+            secret_table = [".headers]", ".query]"].iter().any(|ending| trimmed.ends_with(ending));
+        }
+        let name = trimmed.split(['=', ' ', '\t']).next().unwrap_or_default();
+        let begins = trimmed.contains('=') && (secret_table || matches!(name, "headers" | "query"));
+        match (begins, open) {
+            (true, _) => out.push_str(&format!("{name} = …{end}")),
+            (false, true) => out.push_str(&format!("…{end}")),
+            (false, false) => out.push_str(line),
+        }
+        // A table in braces may go on over several lines.
+        let depth = trimmed.matches('{').count() > trimmed.matches('}').count();
+        open = (begins && depth) || (open && !trimmed.contains('}'));
+    }
+    out
+}
+
 /// What differs, as all pages of ours take it.
 fn difference(before: &str, after: &str) -> Result<Value, Problem> {
     let path = VaultPath::parse("config.toml")
         .map_err(|error| vault::Error::Path { text: "config.toml".to_owned(), error })?;
-    let change = Change::replace(path, before.as_bytes().to_vec(), after.as_bytes().to_vec());
+    let change = Change::replace(path, masked(before).into_bytes(), masked(after).into_bytes());
     let (added, removed) = change.lines();
     Ok(json!({
         "path": "config.toml", "kind": "replace", "added": added, "removed": removed, "diff": change.diff(),
@@ -166,4 +190,19 @@ async fn back(State(house): State<Arc<House>>, Told(told): Told<Back>) -> Result
         Ok(json!({"done": {"text": "as it was before", "word": word(&before)}}))
     };
     house.look(go).await.map(Json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_providers_are_sent_in_headers_is_not_in_a_diff() {
+        let text = "[providers.a]\nurl = \"u\"\nheaders = { Authorization = \"SECRET\" }\n[providers.b.headers]\nX = \"SECRET\"\n\
+                    [providers.c]\nquery = {\n  key = \"SECRET\",\n}\n[chat]\nrounds = 7\n";
+        let masked = masked(text);
+        assert!(!masked.contains("SECRET"), "{masked}");
+        assert_eq!(masked.lines().count(), text.lines().count());
+        assert!(masked.contains("url = \"u\"") && masked.ends_with("[chat]\nrounds = 7\n"), "{masked}");
+    }
 }

@@ -141,6 +141,10 @@ fn made(house: &House, trial: &Trial) -> Result<Provider, Problem> {
             place.find(&trial.provider).map_err(|why| invalid(&why))?.map(|key| Secret::new(&key))
         }
     };
+    if elsewhere {
+        // They may hold a secret as well.
+        table.remove("headers");
+    }
     key::FIELDS.iter().for_each(|field| drop(table.remove(*field)));
     let json = serde_json::to_value(&table).unwrap_or_default();
     let settings: ProviderSettings =

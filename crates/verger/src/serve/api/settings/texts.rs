@@ -178,7 +178,7 @@ fn decide(house: &House, told: &Trusting) -> Result<Value, Problem> {
         true => desk.trust.give(&item, None)?,
         false => desk.trust.forget(&item)?,
     }
-    house.renew()?;
+    house.settle(|| house.renew())?;
     house.beat(|pulse| pulse.settings += 1);
     let word = if told.trust { "trusted as it is now" } else { "not trusted any more" };
     let kind = if item.kind == Kind::Skill { "The skill" } else { "The text" };
