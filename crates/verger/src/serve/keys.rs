@@ -251,6 +251,17 @@ mod tests {
     }
 
     #[test]
+    fn logging_out_lasts() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place { root: folder.path().into(), data: folder.path().into() };
+        let keys = Keys::open(&place).unwrap();
+        let (stays, goes) = (keys.log_in(&token(&keys)).unwrap(), keys.log_in(&token(&keys)).unwrap());
+        keys.log_out(&goes).unwrap();
+        let again = Keys::open(&place).unwrap();
+        assert!(again.is_cookie(&stays) && !again.is_cookie(&goes));
+    }
+
+    #[test]
     fn whoever_guesses_has_to_wait() {
         let keys = Keys::from_secret(&"k".repeat(40));
         for _ in 0..TRIES {
