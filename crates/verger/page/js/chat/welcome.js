@@ -18,7 +18,7 @@ export function welcome(choose) {
 
 const WAYS = [
   ['On this machine', 'Ollama runs open models here. Nothing leaves the machine, and it costs nothing.', 'Install Ollama, pull a model, and choose it in the settings.'],
-  ['With a key', 'Anthropic, OpenAI, Google or OpenRouter answer for a price per use.', 'The key is kept by the keyring of your system, not in the vault.'],
+  ['With a key', 'Anthropic, OpenAI, Google or OpenRouter answer for a price per use.', 'The key is kept on this machine, outside the vault.'],
   ['At an address', 'Any server that speaks the OpenAI format: LM Studio, llama.cpp, vLLM, one of your company.', 'Its URL is enough; a key if it wants one.'],
 ];
 

@@ -107,7 +107,7 @@ function giveModel() {
     h('p.muted', 'Reading, searching, linking and undoing work without one. With a model you can talk with your notes, and it changes only what you allow.'),
     h('ul.tiles',
       way('home', 'On this machine', 'Ollama or LM Studio: nothing leaves your computer, no key needed.', '#/settings/models?way=near'),
-      way('key', 'With a key', 'Anthropic, OpenAI, Gemini, OpenRouter and others. The key goes into your keyring.', '#/settings/models?way=key'),
+      way('key', 'With a key', 'Anthropic, OpenAI, Gemini, OpenRouter and others. The key is kept on this machine, outside the vault.', '#/settings/models?way=key'),
       way('link', 'With the assistant you have', 'Let Claude, Cursor, Zed or another client use this vault.', '#/settings/servers')));
 }
 
